@@ -16,6 +16,7 @@ void translate_config(const std::vector<std::string>& llms, Config& config, Find
   translate_engine_blocks(config, findings, notes);
   translate_engine_file(config, findings, notes);
   translate_strategy(config, findings, notes);
+  translate_nemo_model(config, findings, notes);
   translate_parts(config, findings, notes);
   translate_epochs(config, findings, notes);
   translate_loggers(config, findings, notes);

@@ -56,7 +56,7 @@ TEST_CASE("one check finds all that a configuration of NeMo has to say different
   CAPTURE(result.output);
   CHECK(result.exit_code == 3);
   for (const char* const said :
-       {"model.type is required", "for NeMo's duplex model: duplex_s2s",
+       {"note: model.pretrained_audio_codec (", "read as model.type: duplex_s2s",
         "unknown key 'pretrained_llm' in model", "write llm: {name: llama, path: FOLDER}",
         "unknown key 'pretrained_audio_codec' in model", "unknown key 'pretrained_asr' in model",
         "unknown key 'perception' in model", "no scorer named 'stt_en_fastconformer_transducer",

@@ -45,9 +45,14 @@ void translate_strategy(Config& config, Findings& findings, ConfigNotes& notes);
 void name_language_model(Config& config, const std::vector<std::string>& families,
                          Findings& findings, ConfigNotes& notes);
 
-/// The same for `model.optimizer` and `model.lr_scheduler` when they name a class, and for a scorer
-/// that is only a name. A model without a type that has keys of NeMo's duplex model is treated as
-/// that model. Errors: [config/missing] for its type, added to `findings`.
+/// Reads the `model` block of NeMo speechlm2: names its type by its keys, and turns pretrained_llm,
+/// pretrained_asr and perception into parts where they are files of this machine. What is not
+/// stays, and is reported as an unknown key. Errors: [model/translate], [weights/format], added to
+/// `findings`.
+void translate_nemo_model(Config& config, Findings& findings, ConfigNotes& notes);
+
+/// Names `model.optimizer` and `model.lr_scheduler` when they name a class, a scorer that is only a
+/// name, and a connector of NeMo.
 void translate_parts(Config& config, Findings& findings, ConfigNotes& notes);
 
 /// Turns parts of an epoch, as Lightning writes them, into optimizer steps and batches:

@@ -70,20 +70,6 @@ void translate_adapter(Config& model, Findings& findings, ConfigNotes& notes) {
                          " is read as type: " + adapter->find("type")->text());
 }
 
-/// Keys that only NeMo's duplex model has, in addition to `model.llm`.
-constexpr std::array kDuplexKeys = {"pretrained_audio_codec", "pretrained_asr", "perception"};
-
-/// Sets the type of such a model, so that one check reports everything that must be changed.
-void name_model(Config& model, Findings& findings) {
-  const bool is_duplex = std::any_of(kDuplexKeys.begin(), kDuplexKeys.end(),
-                                     [&](const char* key) { return model.find(key) != nullptr; });
-  if (!is_duplex || model.find("type") != nullptr) return;
-  findings.add(
-      missing_key_error("model.type", model, "model type; for NeMo's duplex model: duplex_s2s"));
-  const Origin origin = model.origin();
-  give_name(model, "type", "duplex_s2s", origin);
-}
-
 /// Refuses Lightning's list of GPU indices; CUDA_VISIBLE_DEVICES selects GPUs.
 void refuse_device_list(Config& trainer, Findings& findings) {
   const Config* const devices = trainer.find("devices");
@@ -185,7 +171,6 @@ void translate_parts(Config& config, Findings& findings, ConfigNotes& notes) {
   if (trainer != nullptr && trainer->is_map()) refuse_device_list(*trainer, findings);
   Config* const model = config.find("model");
   if (model == nullptr || !model->is_map()) return;
-  name_model(*model, findings);
   name_scorer(*model);
   translate_adapter(*model, findings, notes);
   for (const char* key : {"optimizer", "lr_scheduler"}) {

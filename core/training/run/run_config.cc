@@ -15,6 +15,7 @@
 #include "run/described_model.h"
 #include "s2s/data/duplex_data.h"
 #include "s2s/foreign_text.h"
+#include "s2s/kinds/encoder.h"
 #include "s2s/kinds/model.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
@@ -108,6 +109,28 @@ void try_build(const Registries& registries, const std::string& kind, const Conf
     registries.create<Schedule>(*config.find_path(context.path), context);
   } else if (kind == "model") {
     describe_model(with_checkpoint_copies(config, checkpoint), registries);
+  }
+}
+
+/// Replaces `translate_from` of a part, a foreign config, by the options that its component makes
+/// of it. Errors: those of the component, added to `findings`.
+void translate_part(const Registries& registries, Config& part, const std::string& path,
+                    Findings& findings) {
+  const Config* const foreign = part.is_map() ? part.find("translate_from") : nullptr;
+  const Config* const name = foreign == nullptr ? nullptr : part.find("name");
+  if (name == nullptr) return;
+  try {
+    const Component<Encoder>& component =
+        registries.get<Encoder>(name->as_string(path + ".name"), *name, path);
+    if (component.translate == nullptr) return;
+    Config options = component.translate(*foreign);
+    options.set_origin(part.origin());
+    part.erase("translate_from");
+    for (const auto& [key, value] : part.entries()) options[key] = value;
+    part = std::move(options);
+  } catch (const Error& error) {
+    findings.add(error);
+    part.erase("translate_from");
   }
 }
 
@@ -210,6 +233,10 @@ RunSchema RunConfig::schema(RunPurpose purpose, const RunProgram& program) const
       }
       name_data_of_model(registries_, read);
       program.translate(llms, read, findings, notes);
+      Config* const model = read.find("model");
+      Config* const encoder =
+          model == nullptr || !model->is_map() ? nullptr : model->find("encoder");
+      if (encoder != nullptr) translate_part(registries_, *encoder, "model.encoder", findings);
     };
   }
   schema.instead = program.instead_of;
