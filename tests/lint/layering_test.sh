@@ -19,8 +19,9 @@ complain() {
 words=" adamw bleu causal_lm console conversations cosine cuts hf jsonl local loss single text wer "
 kind_names="llm|encoder|codec|model|strategy|communicator|data|tokenizer|metric|scorer"
 kind_names+="|logger|optimizer|schedule|kernels"
-# Kernels have the name of a type of device, which LibTorch gives and core uses.
-device_types=" cuda "
+# Kernels have the name of a type of device, which LibTorch gives and core uses; "text" is a key of
+# cuts, manifests and reports.
+device_types=" cuda text "
 for name in $(find plugins -mindepth 3 -maxdepth 3 -name CMakeLists.txt | xargs -r -n1 dirname |
     xargs -r -n1 basename | sort -u); do
   pattern="\\b$name\\b"

@@ -26,7 +26,7 @@ constexpr int kTextSetVersion = 1;
 constexpr std::array kThings = {"kite", "ball", "hat", "cup", "door", "boat", "bike", "lamp"};
 constexpr std::array kColors = {"red", "blue", "green", "black", "white", "brown", "pink", "gray"};
 constexpr std::array kWeekdays = {"Monday", "Tuesday",  "Wednesday", "Thursday",
-                              "Friday", "Saturday", "Sunday"};
+                                  "Friday", "Saturday", "Sunday"};
 constexpr std::array<std::pair<const char*, const char*>, 8> kOpposites = {{{"hot", "cold"},
                                                                             {"big", "small"},
                                                                             {"fast", "slow"},
@@ -57,8 +57,10 @@ std::vector<TextPair> table_questions() {
   std::vector<TextPair> all;
   for (size_t i = 0; i < kWeekdays.size(); ++i) {
     const char* next = kWeekdays[(i + 1) % kWeekdays.size()];
-    all.push_back({fmt::format("Which day comes after {}?", kWeekdays[i]), fmt::format("{}.", next)});
-    all.push_back({fmt::format("Which day comes before {}?", next), fmt::format("{}.", kWeekdays[i])});
+    all.push_back(
+        {fmt::format("Which day comes after {}?", kWeekdays[i]), fmt::format("{}.", next)});
+    all.push_back(
+        {fmt::format("Which day comes before {}?", next), fmt::format("{}.", kWeekdays[i])});
   }
   for (const auto& [word, opposite] : kOpposites) {
     all.push_back({fmt::format("What is the opposite of {}?", word), fmt::format("{}.", opposite)});

@@ -177,6 +177,9 @@ Flow Set::run(Runtime& run) const {
     throw TemplateError("cannot assign " + targets.front() + "." + member + ": '" +
                         targets.front() + "' is no namespace");
   }
+  Extent extent;
+  extent.add(value);
+  if (extent.has_namespace) throw TemplateError("a namespace cannot hold a namespace");
   owner.dict()->set(Value::of(member), value);
   return Flow::kNext;
 }

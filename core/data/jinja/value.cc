@@ -14,14 +14,34 @@ Value Value::of(Function function) {
   return Value(Data(std::make_shared<const Function>(std::move(function))));
 }
 
-Value Value::of(Dict members) { return Value(Data(std::make_shared<Dict>(std::move(members)))); }
+void Extent::add(const Value& part) {
+  constexpr int64_t kMostDepth = 200, kMostSize = 4'000'000;
+  const Extent* inner = nullptr;
+  if (const List* list = part.items()) inner = &list->extent;
+  if (const Dict* dict = part.dict()) inner = &dict->extent;
+  depth = std::max(depth, inner ? inner->depth + 1 : 1);
+  size += inner ? inner->size : 1;
+  const bool is_namespace = part.dict() != nullptr && part.dict()->is_namespace;
+  has_namespace = has_namespace || is_namespace || (inner && inner->has_namespace);
+  if (depth > kMostDepth) throw TemplateError("a value is nested deeper than 200 levels");
+  if (size > kMostSize) throw TemplateError("a value becomes too large");
+}
+
+Value Value::of(Dict members) {
+  for (const auto& [key, value] : members.members) members.extent.add(value);
+  return Value(Data(std::make_shared<Dict>(std::move(members))));
+}
 
 Value Value::list(std::vector<Value> items) {
-  return Value(Data(std::make_shared<List>(List{std::move(items), false})));
+  List list{std::move(items), false};
+  for (const Value& item : list.items) list.extent.add(item);
+  return Value(Data(std::make_shared<List>(std::move(list))));
 }
 
 Value Value::tuple(std::vector<Value> items) {
-  return Value(Data(std::make_shared<List>(List{std::move(items), true})));
+  Value made = list(std::move(items));
+  made.items()->is_tuple = true;
+  return made;
 }
 
 const MarkedText* Value::text() const {
@@ -161,7 +181,10 @@ bool equal(const Value& a, const Value& b) {
            std::equal(a.items()->items.begin(), a.items()->items.end(), b.items()->items.begin(),
                       b.items()->items.end(), equal);
   }
-  if (a.dict() && b.dict()) return a.dict() == b.dict() || equal_dicts(*a.dict(), *b.dict());
+  if (a.dict() && b.dict()) {
+    const bool is_identity = a.dict()->is_namespace || b.dict()->is_namespace;
+    return a.dict() == b.dict() || (!is_identity && equal_dicts(*a.dict(), *b.dict()));
+  }
   if (a.function() || b.function()) return a.function() == b.function();
   return a.data().index() == b.data().index();  // none, undefined
 }

@@ -78,15 +78,27 @@ class Value {
   Data data_;
 };
 
+/// How much a list or dict holds, so that no template makes one that cannot be printed or compared.
+struct Extent {
+  int64_t depth = 1;
+  int64_t size = 1;  // values, at any depth
+  bool has_namespace = false;
+
+  /// Errors: TemplateError when it becomes too deep or too large.
+  void add(const Value& part);
+};
+
 struct List {
   std::vector<Value> items;
   bool is_tuple = false;
+  Extent extent = {};
 };
 
 /// Keeps the order of insertion.
 struct Dict {
   std::vector<std::pair<Value, Value>> members;
   bool is_namespace = false;  // its members may be assigned
+  Extent extent = {};         // when it was made
 
   const Value* find(const Value& key) const;
   const Value* find(std::string_view key) const;

@@ -7,6 +7,7 @@
 
 #include "base/utf8_reader.h"
 #include "files/json_text.h"
+#include "jinja/runtime.h"
 #include "jinja/value.h"
 
 namespace s2s::jinja {
@@ -47,7 +48,10 @@ std::string python_string(std::string_view text) {
 
 std::string repr_of(const List& list) {
   std::string out;
-  for (const Value& item : list.items) out += (out.empty() ? "" : ", ") + repr(item);
+  for (const Value& item : list.items) {
+    out += (out.empty() ? "" : ", ") + repr(item);
+    check_length(out.size());
+  }
   if (!list.is_tuple) return "[" + out + "]";
   return "(" + out + (list.items.size() == 1 ? ",)" : ")");
 }
@@ -56,6 +60,7 @@ std::string repr_of(const Dict& dict) {
   std::string out;
   for (const auto& [key, value] : dict.members) {
     out += (out.empty() ? "" : ", ") + repr(key) + ": " + repr(value);
+    check_length(out.size());
   }
   return dict.is_namespace ? "<Namespace {" + out + "}>" : "{" + out + "}";
 }
@@ -69,7 +74,7 @@ class JsonWriter {
       write_text(text->bytes());
     } else if (const List* list = value.items()) {
       write_list(*list);
-    } else if (const Dict* dict = value.dict()) {
+    } else if (const Dict* dict = value.dict(); dict != nullptr && !dict->is_namespace) {
       write_dict(*dict);
     } else if (value.is<None>()) {
       out_ += "null";
@@ -157,6 +162,7 @@ class JsonWriter {
     if (++depth_ > kMostDepth) throw TemplateError("tojson of a value that is nested too deep");
   }
   void separate(bool is_first) {
+    check_length(out_.size());
     if (!is_first) out_ += style_.item_separator;
     break_line();
   }

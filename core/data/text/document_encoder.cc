@@ -17,8 +17,8 @@ bool is_space(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-/// The marks of a kind of text joined where nothing of another message is between them: Qwen's
-/// template writes the reasoning and the rest of a content apart.
+/// Marks joined where nothing of another message is between them: a template may write the
+/// reasoning and the rest of a content apart.
 std::vector<Mark> joined(const std::vector<Mark>& marks) {
   std::vector<Mark> turns;
   for (const Mark& mark : marks) {
@@ -76,7 +76,7 @@ const ChatFormat& DocumentEncoder::chat_format() const {
   return *chat_format_;
 }
 
-/// SentencePiece finds no control tokens in a text; templates write them.
+/// Some tokenizers find no control tokens in a text; templates write them.
 std::vector<int64_t> DocumentEncoder::encode_with_special(const std::string& text) const {
   if (!splits_special_) return tokenizer_.encode(text);
   std::vector<int64_t> ids;

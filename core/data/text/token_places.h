@@ -18,7 +18,7 @@ struct TokenPlace {
 };
 
 /// The places of `ids` in the text that they are the encoding of, in order, by the pieces of the
-/// vocabulary: of byte-level alphabets, of SentencePiece with its marks and byte tokens, or plain.
+/// vocabulary: of byte-level alphabets, with word marks and byte tokens, or plain.
 /// White space that no piece has belongs to the next token. Where a tokenizer changes the text
 /// (normalization, unknown characters), the place is found between the tokens around it.
 /// Returns fewer places than ids when the text cannot be followed further.

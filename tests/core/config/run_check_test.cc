@@ -156,11 +156,6 @@ TEST_CASE("a validation set inherits the keys of validation_ds and overrides the
   CHECK(sets[0].name == "one");
   CHECK(s2s::write_yaml_inline(sets[0].node) == "{name: cuts, batch_size: 4, cuts_path: b}");
   CHECK(s2s::write_yaml_inline(sets[1].node) == "{name: cuts, batch_size: 2, cuts_path: c}");
-  const auto unnamed = s2s::validation_sets(
-      yaml("{data: {train_ds: {name: text}, validation_ds: {datasets: {a: {path: x}, b: {name: "
-           "cuts}}}}}"));
-  CHECK(s2s::write_yaml_inline(unnamed[0].node) == "{name: text, path: x}");
-  CHECK(s2s::write_yaml_inline(unnamed[1].node) == "{name: cuts}");
   CHECK(s2s::validation_sets(yaml("{data: {validation_ds: null}}")).empty());
   CHECK(error_of([] {
           s2s::validation_sets(yaml("{data: {validation_ds: {datasets: 3}}}"));

@@ -142,3 +142,13 @@ TEST_CASE("the folder of a run has no slash at its end") {
   block.explicit_log_dir = "/";
   CHECK(block.run_folder() == "/");
 }
+
+TEST_CASE("a validation set without a name has that of the training set") {
+  const auto sets = s2s::validation_sets(
+      yaml("{data: {train_ds: {name: text}, validation_ds: {datasets: {a: {path: x}, b: {name: "
+           "cuts}}}}}"));
+  REQUIRE(sets.size() == 2);
+  CHECK(sets[0].node.find("name")->text() == "text");
+  CHECK(sets[0].node.find("path")->text() == "x");
+  CHECK(sets[1].node.find("name")->text() == "cuts");
+}

@@ -110,6 +110,10 @@ TEST_CASE("a hostile template ends with an error") {
   CHECK(contains(failure("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), "calls itself"));
   CHECK(contains(failure("{{ 'x' * 100000000 }}"), "64 MB"));
   CHECK(contains(failure("{{ range(200000) }}"), "100000"));
+  const std::string grows = "{% set ns = namespace(x=1) %}{% for i in range(900) %}{% set ns.x = ";
+  CHECK(contains(failure(grows + "[ns.x] %}{% endfor %}"), "200 levels"));
+  CHECK(contains(failure(grows + "[ns.x, ns.x] %}{% endfor %}"), "too large"));
+  CHECK(contains(failure(grows + "ns %}{% endfor %}"), "cannot hold a namespace"));
   CHECK(contains(
       failure("{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}"),
       "too long"));
