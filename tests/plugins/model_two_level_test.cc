@@ -131,6 +131,8 @@ TEST_CASE("configurations that change the result are refused") {
   const std::string kyutai = R"({"dep_q": 8, "depformer_dim": 1024, )";
   CHECK(id(moshi, kyutai + R"("norm": "rms_norm_f32"})").empty());
   CHECK(id(moshi, kyutai + R"("norm": "layer_norm"})") == "model/translate");
+  CHECK(id(moshi, kyutai + R"("lora_name": "adapter.safetensors"})") == "model/translate");
+  CHECK(id(moshi, R"({"dep_q": 4, "n_q": 16, "depformer_dim": 1024})") == "model/translate");
   CHECK(id(moshi, kyutai + R"("delays": [0, 0, 2]})") == "model/translate");
   CHECK(id(moshi, R"({"model_type": "moshi", "depth_decoder_config": {"hidden_act": "gelu"}})") ==
         "weights/config");
@@ -287,8 +289,8 @@ TEST_CASE("config.json of PersonaPlex and of Moshi without keys have Moshi's pub
   Fixture fixture;
   for (const char* type : {"personaplex", "moshi"}) {
     const Component<Model>& moshi = fixture.plugins.registries().get<Model>("moshi");
-    const Config options =
-        moshi.translate(parse_json(std::string(R"({"model_type": ")") + type + "\"}", "config"));
+    const Config options = moshi.translate(parse_json(
+        std::string(R"({"version": "7b-v1", "model_type": ")") + type + "\"}", "config"));
     CHECK(options.find("hidden_size")->text() == "4096");
     CHECK(options.find("audio_vocab_size")->text() == "2048");
     CHECK(options.find_path("depth_decoder.ffn_dim")->text() == "5632");
