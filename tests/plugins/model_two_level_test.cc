@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <functional>
 
 #include "common/capabilities.h"
@@ -69,6 +70,16 @@ RunsReferences& runs(Model& model) {
   return require_capability<RunsReferences>(model, "test", "run");
 }
 
+/// Streams for the sizes of the folder kyutai_moshi.
+Batch kyutai_batch() {
+  Batch batch;
+  batch.codes_BKT = at::randint(0, 16, {2, 4, 6}, generator_of(9), at::kLong);
+  batch.code_lens_B = at::full({2}, 6, at::kLong);
+  batch.others["user_codes"] = at::randint(0, 16, {2, 4, 6}, generator_of(10), at::kLong);
+  batch.target_tokens_BT = at::randint(0, 40, {2, 6}, generator_of(11), at::kLong);
+  return batch;
+}
+
 }  // namespace
 
 TEST_CASE("a folder with Kyutai's files gives the losses of Kyutai's class") {
@@ -83,6 +94,52 @@ TEST_CASE("a folder with Kyutai's files gives the losses of Kyutai's class") {
     CHECK(value(outputs.at(name)) ==
           doctest::Approx(value(expected.at(std::string("output/") + name))).epsilon(1e-5));
   }
+}
+
+TEST_CASE("of a file with more books than the model has, the first are read") {
+  Fixture fixture;
+  const std::string source = source_dir() + "/tests/reference/data/kyutai_moshi";
+  TensorMap weights = read_weights(source + "/model.safetensors");
+  TensorMap more;  // PersonaPlex's depth decoder goes on with the user's books
+  for (const auto& [name, tensor] : weights) {
+    const bool is_joined = name.starts_with("depformer.") && name.find("_proj") != name.npos;
+    if (is_joined) more[name] = at::cat({tensor, at::ones_like(tensor)});
+  }
+  for (const auto& [name, tensor] : more) weights[name] = tensor;
+  weights["linears.4.weight"] = at::ones({16, 16});
+  weights["depformer_emb.3.weight"] = at::ones({17, 16});
+  const TemporaryFolder folder;
+  write_safetensors(folder / "model.safetensors", weights);
+  std::filesystem::copy_file(source + "/config.json", folder / "config.json");
+  const auto path = [](const std::string& of) {
+    return R"({"name": "moshi", "path": ")" + of + "\"";
+  };
+  const auto whole = fixture.make(path(source), "{}", false);
+  const auto first = fixture.make(path(folder.path().string()), "{}", false);
+  const Batch batch = kyutai_batch();
+  CHECK(value(first->training_loss(batch, {}).total) ==
+        value(whole->training_loss(batch, {}).total));
+}
+
+TEST_CASE("configurations that change the result are refused") {
+  Fixture fixture;
+  const Component<Model>& moshi = fixture.plugins.registries().get<Model>("moshi");
+  const Component<Model>& csm = fixture.plugins.registries().get<Model>("csm");
+  const auto id = [&](const Component<Model>& component, const std::string& json) {
+    return fixture.id_of([&] { component.translate(parse_json(json, "config.json")); });
+  };
+  const std::string kyutai = R"({"dep_q": 8, "depformer_dim": 1024, )";
+  CHECK(id(moshi, kyutai + R"("norm": "rms_norm_f32"})").empty());
+  CHECK(id(moshi, kyutai + R"("norm": "layer_norm"})") == "model/translate");
+  CHECK(id(moshi, kyutai + R"("lora_name": "adapter.safetensors"})") == "model/translate");
+  CHECK(id(moshi, R"({"dep_q": 4, "n_q": 16, "depformer_dim": 1024})") == "model/translate");
+  CHECK(id(moshi, kyutai + R"("delays": [0, 0, 2]})") == "model/translate");
+  CHECK(id(moshi, R"({"model_type": "moshi", "depth_decoder_config": {"hidden_act": "gelu"}})") ==
+        "weights/config");
+  CHECK(id(moshi, R"({"model_type": "moshi", "hiden_size": 8})") == "weights/config");
+  CHECK(id(csm, R"({"model_type": "csm", "depth_decoder_config": {"mlp": 1}})") ==
+        "weights/config");
+  CHECK(id(csm, R"({"model_type": "llama"})") == "weights/config");
 }
 
 TEST_CASE("a folder as transformers saves it gives the losses of its class") {
@@ -232,8 +289,8 @@ TEST_CASE("config.json of PersonaPlex and of Moshi without keys have Moshi's pub
   Fixture fixture;
   for (const char* type : {"personaplex", "moshi"}) {
     const Component<Model>& moshi = fixture.plugins.registries().get<Model>("moshi");
-    const Config options =
-        moshi.translate(parse_json(std::string(R"({"model_type": ")") + type + "\"}", "config"));
+    const Config options = moshi.translate(parse_json(
+        std::string(R"({"version": "7b-v1", "model_type": ")") + type + "\"}", "config"));
     CHECK(options.find("hidden_size")->text() == "4096");
     CHECK(options.find("audio_vocab_size")->text() == "2048");
     CHECK(options.find_path("depth_decoder.ffn_dim")->text() == "5632");

@@ -230,6 +230,9 @@ void answer_recordings(const GenerateArguments& arguments, const std::string& ty
                        AnswersSpeech& speech, at::Device device, Log& log) {
   if (arguments.inputs.empty()) throw_no_input(type, "--input WAV");
   if (arguments.output.empty()) throw_no_input(type, "--output FOLDER");
+  if (arguments.stream && speech.open_session() == nullptr) {
+    throw_no_capability(type, "answer recordings frame by frame (--stream)");
+  }
   speech.choose_tokens_by(arguments.sampling);
   // Reads all inputs before the first answer, so that a bad input is reported at once.
   const std::vector<HeardRecording> inputs =

@@ -1,6 +1,7 @@
 // Kyutai's config.json: the arguments of its class LMModel.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,18 +43,34 @@ const std::map<std::string, std::vector<std::string>>& fixed_arguments() {
   return kFixed;
 }
 
+/// Arguments that are read, and keys without effect on the results: names of files, generation.
+bool is_read(const std::string& name) {
+  static const std::set<std::string> kRead = {
+      "dim", "text_card", "n_q", "dep_q", "card", "num_heads", "num_layers", "hidden_scale",
+      "context", "max_period", "delays", "depformer_dim", "depformer_dim_feedforward",
+      "depformer_num_heads", "depformer_num_layers",
+      // without effect
+      "depformer_context", "depformer_max_period", "existing_text_padding_id",
+      "existing_text_end_padding_id", "extra_heads_dim", "model_type", "model_id", "moshi_name",
+      "mimi_name", "mimi_config_name", "tokenizer_name", "lm_gen_config", "version"};
+  return kRead.count(name) != 0;
+}
+
 class Arguments {
  public:
   explicit Arguments(const Config& foreign) : foreign_(foreign) {
-    for (const auto& [name, allowed] : fixed_arguments()) {
-      const Config* value = foreign.find(name);
-      if (value == nullptr || value->is_null()) continue;
-      const bool is_empty =
-          !value->is_scalar() && value->items().empty() && value->entries().empty();
-      bool is_allowed = is_empty;
-      for (const std::string& text : allowed) is_allowed = is_allowed || value->text() == text;
-      if (!is_allowed)
-        throw_not_translated(name, *value, allowed.empty() ? "null" : allowed.front());
+    for (const auto& [name, value] : foreign.entries()) {
+      if (value.is_null() || is_read(name)) continue;
+      const auto fixed = fixed_arguments().find(name);
+      if (fixed == fixed_arguments().end()) {
+        throw_not_translated(name, value, "an argument of Kyutai's LMModel that s2s knows");
+      }
+      const std::vector<std::string>& allowed = fixed->second;
+      bool is_allowed = !value.is_scalar() && value.items().empty() && value.entries().empty();
+      for (const std::string& text : allowed) is_allowed = is_allowed || value.text() == text;
+      if (!is_allowed) {
+        throw_not_translated(name, value, allowed.empty() ? "null" : allowed.front());
+      }
     }
   }
 
@@ -104,6 +121,9 @@ Config kyutai_to_hf(const Config& foreign) {
   const int64_t depth_width = arguments.number("depformer_dim", 1024);
   const int64_t books = arguments.number("n_q", 16) / 2;
   arguments.check_delays(books);
+  if (arguments.number("dep_q", books) < books) {
+    throw_not_translated("dep_q", *foreign.find("dep_q"), "n_q / 2 or more: the agent's books");
+  }
   Config hf = Config::map();
   hf["model_type"] = Config::scalar("moshi");
   hf["vocab_size"] = scalar(arguments.number("text_card", 32000));

@@ -128,7 +128,7 @@ Config moshi_from_hf(const Config& foreign) {
   if (is_kyutai_config(foreign)) return moshi_from_hf(kyutai_to_hf(foreign));
   ConfigRules rules{{"moshi", "personaplex"}, {{"default", RotaryScaling::kNone}}};
   rules.options = {"audio_vocab_size", "num_codebooks", "sliding_window", "loss_form"};
-  rules.ignored = {"audio_encoder_config", "depth_decoder_config"};
+  rules.ignored = {"audio_encoder_config", "depth_decoder_config", "version"};
   rules.ignored.insert(rules.ignored.end(), shared_ignored().begin(), shared_ignored().end());
   rules.harmless = {{"tie_word_embeddings", {"false"}}};
   rules.defaults = {
