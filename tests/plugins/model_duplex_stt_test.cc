@@ -212,7 +212,7 @@ TEST_CASE("the user's channel begins as a copy of the language model's stored we
 
 TEST_CASE("a session that is fed in pieces answers as the whole recording does") {
   SttFixture f;
-  const auto model = f.model(kForcedTurns);
+  const auto model = f.model(std::string(kForcedTurns) + R"(, "system_prompt": "be brief")");
   const at::Tensor audio_1S = make_batch({30}, 9).source_audio_BS.slice(1, 0, 30000);
   const Generation whole =
       speech_of(*model).generate(audio_1S, at::tensor({30000}, at::kLong), true);
@@ -238,6 +238,36 @@ TEST_CASE("a session that is fed in pieces answers as the whole recording does")
               .slice(0, 0, frames)
               .equal(whole.tokens_text_BT[0].slice(0, 0, frames)));
   }
+}
+
+TEST_CASE("a system prompt changes the answers, and is not part of them") {
+  SttFixture f;
+  const Batch batch = make_batch({30, 20});
+  const auto answer = [&](const std::string& keys) {
+    const auto model = f.model(keys);
+    return speech_of(*model).generate(batch.source_audio_BS, batch.source_audio_lens_B, false);
+  };
+  const Generation plain = answer(""), prompted = answer(R"("system_prompt": "be brief now")");
+  CHECK(prompted.token_lens_B.equal(plain.token_lens_B));
+  CHECK(prompted.tokens_text_BT.sizes() == plain.tokens_text_BT.sizes());
+  CHECK_FALSE(prompted.tokens_text_BT[0].equal(plain.tokens_text_BT[0]));
+  CHECK(losses(*f.model(), batch).at("total") ==
+        losses(*f.model(R"("system_prompt": "be brief now")"), batch).at("total"));
+}
+
+TEST_CASE("the operations of a step are those of its matrices") {
+  SttFixture f;
+  const Batch batch = make_batch({14, 9});
+  const auto model = f.model(), user = f.model(kUserText);
+  // 28 positions: the formula of the language model (tests/reference/flops_reference.py), whose
+  // attention reads 14 positions, and the projection; the user's head is one more matrix.
+  const double queries = 2 * 4 * 8, layers = 2.0 * (32 * 32 * 2 + 32 * 16 * 2 + 3 * 32 * 48);
+  const double matrices = layers + 200 * 32 + 32 * 32;
+  CHECK(model->weigh(batch).model_flops == 28 * (6 * matrices + 12 * queries * 14));
+  CHECK(user->weigh(batch).model_flops == model->weigh(batch).model_flops + 28.0 * 6 * 200 * 32);
+  CHECK(model->weigh(batch).encoder_flops > 0);
+  CHECK(model->weigh(text_batch()).encoder_flops == 0);
+  CHECK(model->weigh(text_batch()).model_flops == 10 * (6 * matrices + 12 * queries * 5));
 }
 
 TEST_CASE("boosts decide the agent's tokens while decoding and change no loss") {

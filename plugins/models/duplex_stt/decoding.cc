@@ -188,10 +188,29 @@ std::vector<int64_t> to_vector(const at::Tensor& ids_T) {
   return {ids.const_data_ptr<int64_t>(), ids.const_data_ptr<int64_t>() + ids.numel()};
 }
 
+/// The model's own prompt in front of each of `rows`; none without one.
+Prompts own_prompts(const SttParts& parts, int64_t rows, at::Device device) {
+  if (parts.prompt.empty()) return {};
+  const auto length = static_cast<int64_t>(parts.prompt.size());
+  const at::Tensor prompt_1P = at::tensor(parts.prompt, at::kLong).to(device).unsqueeze(0);
+  return {prompt_1P.expand({rows, length}),
+          at::full({rows}, length, at::TensorOptions(at::kLong).device(device))};
+}
+
 class Session : public DuplexSession {
  public:
   explicit Session(SttModel& model)
-      : eval_(model), encoder_(model.perception().open_stream(1)), conversation_(model, 1) {}
+      : eval_(model), encoder_(model.perception().open_stream(1)), conversation_(model, 1) {
+    const at::NoGradGuard no_grad;
+    const at::Device device = model.named_parameters().front().tensor->device();
+    const Prompts prompts = own_prompts(model.parts(), 1, device);
+    if (!prompts.any()) return;
+    const at::Tensor frames_1PH = model.llm().embed(prompts.tokens_BP);
+    const at::Tensor is_prompt_1 = prompts.lens_B.gt(0);
+    for (int64_t p = 0; p < frames_1PH.size(1); ++p) {
+      conversation_.next(frames_1PH.narrow(1, p, 1), is_prompt_1);
+    }
+  }
 
   Output push(const at::Tensor& samples_S) override {
     const at::NoGradGuard no_grad;
@@ -225,7 +244,8 @@ class Session : public DuplexSession {
 
 Generation SttModel::generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                               bool /*decode_audio*/) {
-  const DecodedTokens decoded = decode(*this, audio_BS, lengths_B, {});
+  const DecodedTokens decoded =
+      decode(*this, audio_BS, lengths_B, own_prompts(parts_, audio_BS.size(0), audio_BS.device()));
   Generation out;
   out.tokens_text_BT = decoded.agent_BT;
   out.token_lens_B = decoded.lens_B;

@@ -39,6 +39,12 @@ SttParts build_parts(const SttOptions& options, const Config& model, const Model
       turn_ids(parts.ids.bos, decoding.user_bos_token, "user_bos_token", parts.tokenizer);
   parts.user_eos =
       turn_ids(parts.ids.eos, decoding.user_eos_token, "user_eos_token", parts.tokenizer);
+  if (!options.system_prompt.empty()) {
+    if (parts.tokenizer == nullptr) throw_no_tokenizer();
+    parts.prompt = parts.tokenizer->encode(options.system_prompt);
+    parts.prompt.insert(parts.prompt.begin(), parts.ids.bos);
+    parts.prompt.push_back(parts.ids.eos);
+  }
   return parts;
 }
 

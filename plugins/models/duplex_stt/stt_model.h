@@ -22,6 +22,7 @@ struct SttParts {
   const Tokenizer* tokenizer = nullptr;  // may be null with explicit ids
   SpecialIds ids;
   std::vector<int64_t> user_bos, user_eos;  // ids that begin and end the user's turns
+  std::vector<int64_t> prompt;  // model.system_prompt between BOS and EOS; empty without one
   double frame_length_s = 0.08;
 };
 
@@ -90,6 +91,8 @@ class SttModel : public Model,
   at::Tensor user_embeds(const at::Tensor& user_BT);
   void add_user_channel();
   void rest_frozen_parts();
+  /// Adds the operations of a micro-batch to its counts. `width`: positions of each row.
+  void add_flops(const Batch& batch, int64_t width, BatchWeight& weight);
 
   SttOptions options_;
   SttParts parts_;

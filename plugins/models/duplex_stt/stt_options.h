@@ -66,6 +66,7 @@ struct SttOptions {
   bool mask_sequence_loss = true;
   std::string loss_normalization = "global";
   bool answer_metrics = false;
+  std::string system_prompt;
   TextShiftOptions shifts;
   DecodingOptions decoding;
 
@@ -97,6 +98,8 @@ struct SttOptions {
     v("answer_metrics", answer_metrics,
       "decode validation batches for turn_taking_acc, turn_taking_latency (s) and "
       "src_empty_text_rate; takes as long as answering them");
+    v("system_prompt", system_prompt,
+      "text in front of every recording that is answered; training reads the prompts of the data");
     shifts.visit(v);
     decoding.visit(v);
   }

@@ -216,6 +216,7 @@ BatchWeight SttModel::weigh(const Batch& batch) {
     weight.frames = weight.tokens;
     weight.padded_frames = batch.text_BT.size(0) * (batch.text_BT.size(1) - 1);
     weight.loss_frames = 0;
+    add_flops(batch, batch.text_BT.size(1) - 1, weight);
     return weight;
   }
   const at::Tensor lens_B = batch.source_audio_lens_B.to(at::kCPU, at::kLong).contiguous();
@@ -234,6 +235,7 @@ BatchWeight SttModel::weigh(const Batch& batch) {
   }
   weight.tokens += weight.frames * (user_ ? 2 : 1);
   weight.audio_s = lens_B.sum().item<double>() / static_cast<double>(source_sample_rate_hz());
+  add_flops(batch, width - 1, weight);
   return weight;
 }
 
