@@ -21,6 +21,7 @@ fixed by seeds. Which mode each tensor belongs to:
   output/audio_loss,    in eval if all their parameters are frozen. batch_norm therefore uses batch
   output/loss           statistics over the whole padded rectangle unless the encoder is frozen.
                         [B, T-1, ...] where T is the common width after cutting.
+  output/losses         of the three steps below, each before its update. With a speech decoder.
   grad/*                of `loss`, from that same pass, before clipping; trainable parameters only.
   after/3/*             after three optimizer steps on this batch, the pass above being the first:
                         forward, backward, clip_grad_norm_ (total 2-norm of the trainable ones),
@@ -130,10 +131,11 @@ def train(model, inputs, clip) -> tuple[dict, dict]:
     optimizer, scheduler = setup["optimizer"], setup["lr_scheduler"]["scheduler"]
     trainable = [p for group in optimizer.param_groups for p in group["params"]]
     model.train()
-    tensors, norms, rates = {}, [], []
+    tensors, losses, norms, rates = {}, [], [], []
     for step in range(NUM_STEPS):
         optimizer.zero_grad()
         outputs, loss = first_step_outputs(model, batch_of(inputs))
+        losses.append(loss.detach().clone())
         model.backward(loss)
         if step == 0:
             tensors.update(outputs)
@@ -148,6 +150,8 @@ def train(model, inputs, clip) -> tuple[dict, dict]:
         is_weight = name in dict(model.named_parameters(remove_duplicate=False))
         if (is_weight or "running_" in name) and not name.startswith("audio_codec."):
             tensors[f"after/{NUM_STEPS}/{name}"] = tensor
+    if hasattr(model, "speech_generation"):
+        tensors["output/losses"] = torch.stack(losses)
     return tensors, {"norm": norms[0], "rates": rates}
 
 
