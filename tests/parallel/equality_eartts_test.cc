@@ -23,21 +23,43 @@ TrainedModel eartts() {
   return trained;
 }
 
+TrainedModel duplex_eartts() {
+  TrainedModel trained;
+  trained.name = "duplex_eartts";
+  trained.make = [](const Registries& registries) { return make_duplex_eartts(registries); };
+  for (int64_t i = 0; i < 2 * kLayoutSteps; ++i) {
+    trained.batches.push_back(speech_batch(i + 1, 7 + i % 2));
+  }
+  return trained;
+}
+
+/// Ten steps with fsdp on two ranks, and with a tensor axis of two.
+void check_layouts(const Registries& registries, const TrainedModel& trained) {
+  Reference reference(registries, trained);
+  const std::string tensor = R"("name": "model_parallel", "tensor_parallel_size": 2)";
+  for (const RunLayout& run : {layout("fsdp 2", R"("name": "fsdp")", 2, 2),
+                               layout("tp 2", tensor + R"(, "sequence_parallel": false)", 2, 1),
+                               layout("tp + sp 2", tensor, 2, 1)}) {
+    CAPTURE(run.name);
+    const LayoutResult result = result_of(registries, trained, run);
+    REQUIRE(result.losses.size() == kLayoutSteps);
+    CHECK(largest_difference(reference.of(run.global_batches()), result) < kTolerance);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("EAR-TTS trains ten steps on several ranks with the numbers of one process") {
   BuiltPlugins plugins;
   load(plugins);
   plugins.registries().get<Model>("eartts");
-  const TrainedModel trained = eartts();
-  Reference reference(plugins.registries(), trained);
-  const std::string tensor = R"("name": "model_parallel", "tensor_parallel_size": 2)";
-  for (const RunLayout& run : {layout("fsdp 2", R"("name": "fsdp")", 2, 2),
-                               layout("tp 2", tensor + R"(, "sequence_parallel": false)", 2, 1),
-                               layout("tp + sp 2", tensor, 2, 1)}) {
-    CAPTURE(run.name);
-    const LayoutResult result = result_of(plugins.registries(), trained, run);
-    REQUIRE(result.losses.size() == kLayoutSteps);
-    CHECK(largest_difference(reference.of(run.global_batches()), result) < kTolerance);
-  }
+  check_layouts(plugins.registries(), eartts());
+}
+
+TEST_CASE("EAR-TTS with its codec trains on several ranks with the numbers of one process") {
+  BuiltPlugins plugins;
+  load(plugins);
+  plugins.registries().get<Model>("duplex_eartts");
+  plugins.registries().get<Codec>("rvq_vae");
+  check_layouts(plugins.registries(), duplex_eartts());
 }

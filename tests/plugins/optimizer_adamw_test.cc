@@ -14,8 +14,7 @@ using s2s::Config;
 using s2s::GradientScale;
 using s2s::Optimizer;
 
-std::unique_ptr<Optimizer> adamw() {
-  Config config = Config::map();
+std::unique_ptr<Optimizer> adamw(Config config = Config::map()) {
   config["name"] = Config::scalar("adamw");
   config["weight_decay"] = Config::scalar("0.1");
   static s2s::test::BuiltPlugins plugins;
@@ -180,4 +179,22 @@ TEST_CASE("an update of adamw that is skipped changes nothing and does not count
   skipping.set_gradients(2);
   skipping.optimizer->step_scaled(0.01, {number(1), number(0)});
   check_same(plain, skipping);
+}
+
+TEST_CASE("norms and biases do not decay when they are excluded") {
+  Config config = Config::map();
+  config["exclude_norm_from_wd"] = Config::scalar("true");
+  const auto optimizer = adamw(config);
+  at::Tensor norm = at::ones({3}), bias = at::ones({3}), weight = at::ones({3});
+  optimizer->attach({Trained::named("layers.0.Post_Norm.weight", norm),
+                     Trained::named("proj.bias", bias), Trained::named("proj.weight", weight)},
+                    {1, 1, 1});
+  for (at::Tensor* tensor : {&norm, &bias, &weight}) {
+    tensor->mutable_grad() = at::zeros_like(*tensor);
+  }
+  optimizer->step(0.5);
+  CHECK(norm.equal(at::ones({3})));
+  CHECK(bias.equal(at::ones({3})));
+  CHECK(weight[0].item<double>() == doctest::Approx(1 - 0.5 * 0.1));
+  CHECK(optimizer->state().size() == 9);
 }

@@ -110,6 +110,15 @@ void clip_gradients(const std::vector<NamedTensor>& parameters, double max_norm)
 /// The losses of the first optimizer steps [N], each before its update.
 constexpr const char* kLosses = "losses";
 
+/// True when the model's options exclude norms and biases from weight decay.
+bool excludes_norms(const CompareJob& job) {
+  const ReferenceFile& file = job.reference;
+  const Component<Model>& component = job.registries.get<Model>(file.name, file.options, file.path);
+  const Config options = component.translate(file.options);
+  const Config* excluded = options.find("exclude_norm_from_wd");
+  return excluded != nullptr && excluded->as_bool("model.exclude_norm_from_wd");
+}
+
 /// Runs optimizer steps on the single batch of the file, and compares the weights after the steps
 /// that the file lists, and the losses of the steps.
 class Steps {
@@ -121,8 +130,9 @@ class Steps {
         inputs_(inputs),
         trained_(trained_parameters(model)) {
     const Config& options = job.reference.options;
-    optimizer_ =
-        build_target<Optimizer>(job, *options.find_path("model.optimizer"), "model.optimizer");
+    Config block = *options.find_path("model.optimizer");
+    if (excludes_norms(job)) block["exclude_norm_from_wd"] = Config::scalar("true");
+    optimizer_ = build_target<Optimizer>(job, block, "model.optimizer");
     optimizer_->attach(trained_, std::vector<double>(trained_.size(), 1.0));
     const Config* schedule = options.find_path("model.lr_scheduler");
     if (schedule != nullptr && !schedule->is_null()) {

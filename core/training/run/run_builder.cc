@@ -155,7 +155,13 @@ std::unique_ptr<ParallelStrategy> RunBuilder::strategy() const {
 }
 
 std::unique_ptr<Optimizer> RunBuilder::optimizer() const {
-  return registries_.create<Optimizer>(optimizer_component(config_), context("model.optimizer"));
+  Config node = optimizer_component(config_);
+  // A key of the model's block in NeMo.
+  const Config* excluded = config_.find_path("model.exclude_norm_from_wd");
+  if (excluded != nullptr && excluded->as_bool("model.exclude_norm_from_wd")) {
+    node["exclude_norm_from_wd"] = *excluded;
+  }
+  return registries_.create<Optimizer>(node, context("model.optimizer"));
 }
 
 std::unique_ptr<Schedule> RunBuilder::schedule() const {

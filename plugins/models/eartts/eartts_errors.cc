@@ -39,6 +39,13 @@ void throw_no_input(const std::string& name) {
                           name));
 }
 
+void throw_no_books(const std::string& place) {
+  throw Error(ExitCode::kConfig, "eartts/codec",
+              fmt::format("{}: the codec has no residual books of latents, which the speech model "
+                          "predicts; expected name: rvq_vae",
+                          place));
+}
+
 void throw_bad_top(const std::string& place, const std::string& value) {
   throw Error(ExitCode::kConfig, "eartts/top",
               fmt::format("{}: {}; expected a whole number of at least 1 (the "

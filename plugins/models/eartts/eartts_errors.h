@@ -15,6 +15,7 @@ namespace s2s::eartts {
                                   const std::string& expected);
 [[noreturn]] void throw_no_pieces(const std::string& path);
 [[noreturn]] void throw_no_input(const std::string& name);
+[[noreturn]] void throw_no_books(const std::string& place);
 [[noreturn]] void throw_bad_top(const std::string& place, const std::string& value);
 
 }  // namespace s2s::eartts

@@ -23,7 +23,7 @@ uint64_t hash_of(const std::string& text) {
   return hash;
 }
 
-enum Stream : uint64_t { kSource, kTarget, kDropout, kBooks, kUncond };
+enum Stream : uint64_t { kSource, kTarget, kDropout, kBooks, kUncond, kVoice };
 
 /// Numbers of one kind for all rows, [B, width].
 at::Tensor uniform(const std::vector<std::string>& ids, int64_t step, Stream stream,
@@ -57,6 +57,11 @@ Draws draw(const TtsOptions& options, const std::vector<std::string>& ids, int64
   draws.books_BT1 = (numbers(kBooks, width) * kinds).floor().to(at::kLong).unsqueeze(-1);
   draws.uncond_B11 = numbers(kUncond, 1).unsqueeze(-1);
   return draws;
+}
+
+std::pair<double, double> two_numbers(const std::string& id, int64_t step) {
+  const at::Tensor numbers = uniform({id}, step, kVoice, 2)[0];
+  return {numbers[0].item<double>(), numbers[1].item<double>()};
 }
 
 at::Tensor masking_rate(const at::Tensor& rate, double exponent) {

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tts_options.h"
@@ -24,6 +25,9 @@ struct Draws {
 /// not on the rank, the batch or the padding.
 Draws draw(const TtsOptions& options, const std::vector<std::string>& ids, int64_t width,
            int64_t step, at::Device device);
+
+/// Two uniform numbers of a row, for the choice of its voice.
+std::pair<double, double> two_numbers(const std::string& id, int64_t step);
 
 /// The share of books that is hidden when `rate` of the schedule is over: (1 - rate^e)^(1/e).
 at::Tensor masking_rate(const at::Tensor& rate, double exponent);

@@ -1,6 +1,6 @@
 #include "s2s/plugin.h"
 
-#include "eartts_model.h"
+#include "duplex_model.h"
 
 namespace s2s::eartts {
 namespace {
@@ -13,9 +13,18 @@ Component<Model> component() {
           .translate = translate_eartts};
 }
 
+Component<Model> duplex_component() {
+  return {.name = "duplex_eartts",
+          .summary = "EAR-TTS: speaks an agent's text channel with a given voice",
+          .create = create_duplex_eartts,
+          .options = list_options<DuplexEarTtsOptions>,
+          .translate = translate_duplex_eartts};
+}
+
 }  // namespace
 }  // namespace s2s::eartts
 
-S2S_PLUGIN("eartts", "0.1.0", "Apache-2.0", "model:eartts") {
+S2S_PLUGIN("eartts", "0.1.0", "Apache-2.0", "model:eartts\nmodel:duplex_eartts") {
   registrar.add(s2s::eartts::component());
+  registrar.add(s2s::eartts::duplex_component());
 }

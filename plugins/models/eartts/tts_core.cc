@@ -117,6 +117,8 @@ void TtsCore::set_books(const at::Tensor& books_KCD) {
   books_KCD_ = books_KCD.detach().to(books_KCD_.device(), at::kFloat).clone();
 }
 
+bool TtsCore::has_books() const { return books_KCD_.ne(0).any().item<bool>(); }
+
 at::Tensor TtsCore::latents(const at::Tensor& code_BTK) const {
   at::Tensor sum_BTD;
   for (int64_t k = 0; k < code_BTK.size(-1); ++k) {

@@ -21,6 +21,7 @@ struct TtsInputs {
   at::Tensor context_BTU;      // optional
   at::Tensor subword_ids_BT;   // optional, int64
   at::Tensor subword_mask_BT;  // optional, bool; none: where the context is not zero
+  at::Tensor text_BT;          // of the context; the speech model does not read it
 };
 
 /// Combines text and audio by a learned gate. Source: NeMo's GatedProjectedSumRMSNorm.
@@ -74,6 +75,8 @@ class TtsCore : public Block {
   int64_t hidden_size() const { return backbone_->shape().hidden_size; }
   /// The codec's books [K, C, D].
   void set_books(const at::Tensor& books_KCD);
+  /// False until set_books or a checkpoint gave it the codec's books.
+  bool has_books() const;
 
   TtsLosses losses(const TtsInputs& inputs, const Draws& draws);
   /// States of frames whose codes are all known, without dropout. `guided`: the rows once more,

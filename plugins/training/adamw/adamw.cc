@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <cctype>
+
 #include "s2s/kinds/optimizer.h"
 #include "s2s/nn/block.h"
 #include "s2s/plugin.h"
@@ -15,11 +17,14 @@ struct AdamWOptions {
   std::vector<double> betas = {0.9, 0.98};
   double eps = 1e-8;
   double weight_decay = 0;
+  bool exclude_norm_from_wd = false;
   void visit(OptionVisitor& v) {
     v("lr", lr, "base learning rate", at_least(0));
     v("betas", betas, "decay rates of the first and second moments", between(0, 1));
     v("eps", eps, "epsilon, added to the square root of the second moment", at_least(0));
     v("weight_decay", weight_decay, "decoupled weight decay", at_least(0));
+    v("exclude_norm_from_wd", exclude_norm_from_wd,
+      "norms and biases (parameters with such a word in their names) do not decay");
   }
 };
 
@@ -27,9 +32,16 @@ std::optional<at::Tensor> optional_of(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-/// Parameters with the same learning-rate scale, and their moments, in the same order.
+/// Source: NeMo's configure_optimizers_exclude_norm_from_wd.
+bool is_norm_or_bias(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name.find("norm") != std::string::npos || name.find("bias") != std::string::npos;
+}
+
+/// Parameters with the same learning-rate scale and decay, and their moments, in the same order.
 struct Group {
   double lr_scale = 1;
+  double weight_decay = 0;
   std::vector<std::string> names;
   std::vector<at::Tensor> parameters, first_moments, second_moments, steps;
 };
@@ -50,7 +62,8 @@ class AdamW : public Optimizer {
   void attach(std::vector<NamedTensor> parameters, std::vector<double> lr_scales) override {
     groups_.clear();
     for (size_t i = 0; i < parameters.size(); ++i) {
-      Group& group = group_of(lr_scales[i]);
+      const bool decays = !options_.exclude_norm_from_wd || !is_norm_or_bias(parameters[i].name);
+      Group& group = group_of(lr_scales[i], decays ? options_.weight_decay : 0);
       const at::Tensor& parameter = *parameters[i].tensor;
       group.names.push_back(parameters[i].name);
       group.parameters.push_back(parameter);
@@ -104,11 +117,11 @@ class AdamW : public Optimizer {
   }
 
  private:
-  Group& group_of(double lr_scale) {
+  Group& group_of(double lr_scale, double weight_decay) {
     for (Group& group : groups_) {
-      if (group.lr_scale == lr_scale) return group;
+      if (group.lr_scale == lr_scale && group.weight_decay == weight_decay) return group;
     }
-    groups_.push_back({lr_scale, {}, {}, {}, {}, {}});
+    groups_.push_back({lr_scale, weight_decay, {}, {}, {}, {}, {}});
     return groups_.back();
   }
 
@@ -127,7 +140,7 @@ class AdamW : public Optimizer {
     if (parameters.empty()) return;
     at::_foreach_add_(steps, 1);
     at::_fused_adamw_(parameters, gradients, first, second, {}, steps, learning_rate,
-                      options_.betas[0], options_.betas[1], options_.weight_decay, options_.eps,
+                      options_.betas[0], options_.betas[1], group.weight_decay, options_.eps,
                       /*amsgrad=*/false, /*maximize=*/false, optional_of(scale.divisor),
                       optional_of(scale.found_inf));
     if (!scale.found_inf.defined()) return;

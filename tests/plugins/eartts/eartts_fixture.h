@@ -47,6 +47,46 @@ inline std::unique_ptr<Model> make_eartts(const Registries& registries,
   return model;
 }
 
+/// The model with a codec of 40 samples a frame.
+inline std::unique_ptr<Model> make_duplex_eartts(const Registries& registries,
+                                                 const std::string& keys = "") {
+  Config node = parse_json(R"({"name": "duplex_eartts", "codec": {"name": "rvq_vae",
+      "sample_rate": 400, "latent_size": 8, "n_fft": 12, "hop_length": 4, "base_hidden_size": 4,
+      "channel_mult": [1, 2], "rates": [2, 5], "num_blocks": 1, "kernel_size": 3,
+      "codebook_size": 6, "num_quantizers": 4, "wav_to_token_ratio": 40},
+    "prompt": {"audio_prompt_duration": 0.4, "num_delay_speech_tokens": 1},
+    "text_embedding": {"vocab_size": 8}, "tokens": {"bos": 0, "eos": 1, "pad": 2}})",
+                           "model");
+  node["tts_config"] = parse_json(kEarTts, "model");
+  node["pieces"] = *node.find_path("tts_config.pieces");
+  for (const char* key : {"name", "pieces", "tokens"}) node["tts_config"].erase(key);
+  const Config changed = parse_json("{" + keys + "}", "model");
+  for (const auto& [key, value] : changed.entries()) node[key] = value;
+  ModelContext context;
+  context.path = "model";
+  auto model = registries.create<Model>(node, context);
+  model->materialize(at::kCPU, at::kFloat, 3);
+  return model;
+}
+
+/// Two rows of an agent's speech with two turns each; the second row ends inside a frame.
+inline Batch speech_batch(int64_t number, int64_t frames = 9) {
+  at::manual_seed(static_cast<uint64_t>(number));
+  const std::vector<int64_t> samples = {frames * 40, (frames - 2) * 40 - 15};
+  Batch batch;
+  batch.ids = {"cut " + std::to_string(2 * number), "cut " + std::to_string(2 * number + 1)};
+  batch.target_audio_BS = at::randn({2, samples[0]}) * 2;
+  batch.target_audio_BS[1].slice(0, samples[1]).zero_();
+  batch.target_audio_lens_B = at::tensor(samples, at::kLong);
+  batch.target_tokens_BT = at::randint(3, 8, {2, frames}, at::kLong);
+  batch.target_tokens_BT[1].slice(0, frames - 2).fill_(2);
+  batch.target_token_lens_B = at::tensor({frames, frames - 2}, at::kLong);
+  const Turn user{false, 0.1, 0.4, "no"}, first{true, 0.0, 0.2, "bad"},
+      second{true, 0.3, 0.8, "cab"};
+  batch.turns = {{user, first, second}, {first, user}};
+  return batch;
+}
+
 /// Two rows, the second one shorter.
 inline Batch eartts_batch(int64_t number, int64_t width = 9) {
   at::manual_seed(static_cast<uint64_t>(number));

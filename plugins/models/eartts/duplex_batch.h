@@ -1,0 +1,67 @@
+#pragma once
+// What DuplexEARTTS makes of a batch: a prompt with the speaker's voice, codes, and shifted text.
+// Source: NeMo's DuplexEARTTSDataset.maybe_add_audio_prompt and DuplexEARTTS.prepare_inputs.
+// Shape letters: B batch, S samples, T frames, K books.
+
+#include <string>
+#include <vector>
+
+#include "s2s/batch.h"
+#include "s2s/kinds/codec.h"
+#include "tts_core.h"
+
+namespace s2s::eartts {
+
+/// How a prompt precedes the speech (keys of NeMo's data block).
+struct PromptOptions {
+  bool add_audio_prompt = true;
+  double audio_prompt_duration = 3.0;
+  int64_t num_delay_speech_tokens = 0;
+  void visit(OptionVisitor& v) {
+    v("add_audio_prompt", add_audio_prompt, "the speaker's voice precedes the speech");
+    v("audio_prompt_duration", audio_prompt_duration, "length of that prompt in seconds",
+      at_least(0));
+    v("num_delay_speech_tokens", num_delay_speech_tokens,
+      "frames by which speech comes after its text", at_least(0));
+  }
+};
+
+/// Audio and text of the agent behind a prompt.
+struct PromptedBatch {
+  at::Tensor audio_BS, audio_lens_B;  // at the codec's rate
+  at::Tensor text_BT;                 // int64
+  at::Tensor non_prompt_BT;           // bool, true: speech that is learned, from the prompt's last
+                                      // frame on
+};
+
+class BatchMaker {
+ public:
+  BatchMaker(const PromptOptions& options, const SpecialIds& ids, const CodecShape& codec)
+      : options_(options), ids_(ids), codec_(codec) {}
+
+  /// Frames of the voice's prompt.
+  int64_t prompt_frames() const;
+  /// Adds prompts to the speech of a batch (target_audio, target_tokens). The voice is a piece of
+  /// others["audio_prompt"] (with audio_prompt_lens) or, without it, of one of the agent's turns,
+  /// chosen by the row's id and the step.
+  PromptedBatch with_prompts(const Batch& batch, int64_t step) const;
+  /// The tensors of a batch that NeMo's data set made. Errors: [eartts/batch].
+  static PromptedBatch from_nemo(const TensorMap& others);
+  /// The voice [S] as a prompt: a piece of its beginning at `start`, or repeated, with two silent
+  /// frames at the end.
+  at::Tensor prompt_audio(const at::Tensor& voice_S, int64_t start) const;
+  /// Inputs of a training step. `encode` runs the codec.
+  TtsInputs prepare(const PromptedBatch& batch, Codec& codec) const;
+  /// Inputs that begin generation with the voices [B, S] of lengths [B].
+  TtsInputs prompt_inputs(const at::Tensor& voice_BS, const at::Tensor& lengths_B,
+                          Codec& codec) const;
+
+ private:
+  at::Tensor voice_of(const Batch& batch, int64_t row, const std::string& id, int64_t step) const;
+
+  PromptOptions options_;
+  SpecialIds ids_;
+  CodecShape codec_;
+};
+
+}  // namespace s2s::eartts
