@@ -37,12 +37,12 @@ std::vector<std::vector<int64_t>> split_lengths(const std::vector<int64_t>& audi
   return all;
 }
 
-std::vector<int64_t> audio_frames(const Encoder& encoder, const std::vector<int64_t>& audio_lens,
-                                  const ChunkSizes& sizes) {
+std::vector<int64_t> audio_frames(const Perception& perception,
+                                  const std::vector<int64_t>& audio_lens, const ChunkSizes& sizes) {
   std::vector<int64_t> frames;
   for (const std::vector<int64_t>& chunks : split_lengths(audio_lens, sizes)) {
     int64_t sum = 0;
-    for (const int64_t length : chunks) sum += encoder.output_frames(length);
+    for (const int64_t length : chunks) sum += perception.output_frames(length);
     frames.push_back(sum);
   }
   return frames;
@@ -76,7 +76,7 @@ at::Tensor encode_audios(Perception& perception, const at::Tensor& audio_AS,
   const EncoderOutput heard = perception.forward(rows_AS, lengths_A);
   std::vector<at::Tensor> frames;
   for (size_t i = 0; i < lengths.size(); ++i) {
-    const int64_t count = perception.encoder().output_frames(lengths[i]);
+    const int64_t count = perception.output_frames(lengths[i]);
     frames.push_back(heard.features_BTH[static_cast<int64_t>(i)].narrow(0, 0, count));
   }
   return at::cat(frames);

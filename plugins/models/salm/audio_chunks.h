@@ -29,8 +29,8 @@ std::vector<std::vector<int64_t>> split_lengths(const std::vector<int64_t>& audi
                                                 const ChunkSizes& sizes);
 
 /// Frames of each audio, without running the encoder.
-std::vector<int64_t> audio_frames(const Encoder& encoder, const std::vector<int64_t>& audio_lens,
-                                  const ChunkSizes& sizes);
+std::vector<int64_t> audio_frames(const Perception& perception,
+                                  const std::vector<int64_t>& audio_lens, const ChunkSizes& sizes);
 
 /// Frames of all audios, one after another without padding: audio [A, S], lengths -> [T, H].
 /// All chunks of the batch go through the perception together.

@@ -136,6 +136,8 @@ NameMap SalmModel::checkpoint_names() const {
   const std::string peft = has_adapters ? "base_model.model." : "";
   names.rules.push_back({"llm.lm_head.weight", "llm." + peft + "lm_head.weight"});
   names.rules.push_back({"llm.**", "llm." + peft + "model.**"});
+  const std::vector<NameRule> heard = perception_.checkpoint_rules("perception");
+  names.rules.insert(names.rules.end(), heard.begin(), heard.end());
   names.rules.push_back({"**", "**"});
   names.ignored = {"perception.preprocessor.featurizer.**"};
   if (parts_.llm->shape().tied_head) {

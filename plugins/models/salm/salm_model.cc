@@ -71,9 +71,8 @@ at::Tensor SalmModel::frames(const SalmBatch& batch, const std::vector<int64_t>&
 SalmModel::Prepared SalmModel::prepare(const SalmBatch& batch, bool for_training) {
   const std::vector<int64_t> audio_lens = to_vector(batch.audio_lens_A);
   Prepared out;
-  out.rows =
-      mix_rows(batch.input_ids_BT, batch.loss_mask_BT,
-               audio_frames(perception_.encoder(), audio_lens, chunks_), parts_.ids, for_training);
+  out.rows = mix_rows(batch.input_ids_BT, batch.loss_mask_BT,
+                      audio_frames(perception_, audio_lens, chunks_), parts_.ids, for_training);
   const at::Tensor frames_TH = frames(batch, audio_lens);
   const at::Tensor& ids_BT = batch.input_ids_BT;
   const at::Tensor text_BTH =
@@ -119,9 +118,8 @@ void SalmModel::rest_frozen_parts() {
 BatchWeight SalmModel::weigh(const Batch& batch) {
   const SalmBatch read = read_batch(batch);
   const std::vector<int64_t> audio_lens = to_vector(read.audio_lens_A);
-  const MixedRows rows =
-      mix_rows(read.input_ids_BT, read.loss_mask_BT,
-               audio_frames(perception_.encoder(), audio_lens, chunks_), parts_.ids, true);
+  const MixedRows rows = mix_rows(read.input_ids_BT, read.loss_mask_BT,
+                                  audio_frames(perception_, audio_lens, chunks_), parts_.ids, true);
   BatchWeight weight;
   weight.frames = std::accumulate(rows.lengths.begin(), rows.lengths.end(), int64_t{0});
   weight.padded_frames = rows.source_BL.numel();
@@ -165,7 +163,7 @@ Batch SalmModel::probe_batch(const ProbeBatch& shape) {
   const auto rate_hz = static_cast<double>(source_sample_rate_hz());
   const int64_t num_samples = std::max<int64_t>(1, std::llround(shape.duration_s * rate_hz));
   // NeMo's OOMptimizer: three audio frames for each text token.
-  const int64_t frames = perception_.encoder().output_frames(num_samples);
+  const int64_t frames = perception_.output_frames(num_samples);
   const int64_t tokens = shape.tokens > 0 ? shape.tokens : std::max<int64_t>(2, frames / 3);
   const at::TensorOptions floats(at::kFloat);
   at::Tensor ids_BT = at::randint(parts_.llm->shape().vocab_size, {shape.rows, tokens + 1},
