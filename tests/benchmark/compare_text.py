@@ -2,11 +2,12 @@
 
     peer/bin/python tests/benchmark/compare_text.py [--threads 1] [--rounds 2] [--steps 12]
 
-A Llama of 27 million parameters, float32, on the CPU: the same weights, tokenizer, JSONL file, order
-of documents, batches (padded rows) and AdamW. The peer is the plain loop of transformers' guide:
-AutoTokenizer, model(input_ids, attention_mask, labels), backward, clip, step. Both are whole
+A Llama of 27 million parameters, float32, on the CPU: the same weights, tokenizer, JSONL file,
+order of documents, batches (padded rows) and AdamW. The peer is the plain loop of transformers'
+guide: AutoTokenizer, model(input_ids, attention_mask, labels), backward, clip, step. Both are whole
 processes: "start" is from the start of the process to the end of its first step, "memory" its peak.
-Figures are printed only if the losses of all steps are equal within 1e-4. Run it on an idle machine.
+Figures are printed only if the losses of all steps are equal within 1e-4. Run it on an idle
+machine.
 """
 
 import argparse
@@ -37,8 +38,8 @@ model:
   tokenizer: {{ name: hf, path: {folder}/model }}
   optimizer: {{ name: adamw, lr: {rate}, betas: [0.9, 0.999], weight_decay: 0.01 }}
 data:
-  train_ds: {{ name: text, path: {folder}/train.jsonl, labels: all, packing: none, batch_size: {rows},
-               max_seq_len: {positions}, shuffle: false }}
+  train_ds: {{ name: text, path: {folder}/train.jsonl, labels: all, packing: none,
+               batch_size: {rows}, max_seq_len: {positions}, shuffle: false }}
 trainer: {{ max_steps: {steps}, gradient_clip_val: {clip}, accelerator: cpu, precision: 32-true,
             num_threads: {threads}, log_every_n_steps: 1, strategy: {{ name: single }} }}
 exp_manager: {{ explicit_log_dir: {folder}/run, resume_if_exists: false,
@@ -130,7 +131,8 @@ def theirs(folder: Path, steps: int, threads: int) -> dict:
                "--threads", str(threads), "--started", repr(time.time())]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"error: [benchmark/run] the peer ended with {done.returncode}:\n{done.stderr[-2000:]}")
+        sys.exit(f"error: [benchmark/run] the peer ended with {done.returncode}:\n"
+                 f"{done.stderr[-2000:]}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -155,8 +157,8 @@ def main() -> None:
     for mine, peers in pairs:
         worst = max(abs(a - b) for a, b in zip(mine["losses"], peers["losses"], strict=True))
         if not worst <= 1e-4:
-            sys.exit(f"error: [benchmark/unequal] losses differ by {worst:.2g}: {mine['losses'][:3]}"
-                     f" and {peers['losses'][:3]}")
+            sys.exit(f"error: [benchmark/unequal] losses differ by {worst:.2g}: "
+                     f"{mine['losses'][:3]} and {peers['losses'][:3]}")
     print(f"losses of {args.steps} steps are equal within 1e-4; threads {args.threads}")
     step = lambda result: statistics.median(result["steps"][2:])
     for label, value in (("step", step), ("start", lambda r: r["start"]),

@@ -148,7 +148,10 @@ def make(name, out):
     weights = rf.weights_of(model)
     twin = copy.deepcopy(model)
     rf.nudge(twin, seed)
-    decoded = {"output/tokens": decode(model, inputs, 1), "output/beams": decode(model, inputs, BEAMS)}
+    decoded = {
+        "output/tokens": decode(model, inputs, 1),
+        "output/beams": decode(model, inputs, BEAMS),
+    }
     assert torch.equal(decoded["output/tokens"], decode(twin, inputs, 1)), "greedy is not stable"
     assert torch.equal(decoded["output/beams"], decode(twin, inputs, BEAMS)), "beams are not stable"
     tensors, twins = train(model, inputs), train(twin, inputs)

@@ -257,9 +257,27 @@ void read_loss_scale(EngineFile& file, const Config& value) {
   file.refuse("fp16.loss_scale", value, "a fixed loss scale is not implemented; write 0");
 }
 
+namespace {
+
+/// Without a scheduler, DeepSpeed keeps the optimizer's rate.
+void keep_rate(EngineFile& file) {
+  const Config* const rate = file.find("optimizer.params.lr");
+  if (rate == nullptr || !rate->is_scalar() || rate->text() == "auto" ||
+      file.find("scheduler") != nullptr || file.config.find_path("model.lr_scheduler") != nullptr) {
+    return;
+  }
+  file.set_default("model.lr_scheduler.name", "warmup_lr", *rate);
+  file.set_default("model.lr_scheduler.warmup_min_lr", rate->text(), *rate);
+}
+
+}  // namespace
+
 void read_optimizer(EngineFile& file, const Config& value) {
   const std::string type = lower(value.text());
-  if (type == "adam" || type == "adamw") return file.set("model.optimizer.name", "adamw", value);
+  if (type == "adam" || type == "adamw") {
+    keep_rate(file);
+    return file.set("model.optimizer.name", "adamw", value);
+  }
   file.refuse("optimizer.type", value,
               "expected Adam or AdamW; remove the block, and name an optimizer of s2s-run plugin "
               "list --kind optimizer in model.optimizer");

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/atomic_file.h"
+#include "base/foreign_json.h"
 #include "base/io_errors.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
@@ -46,7 +47,7 @@ std::vector<std::string> prompts_of_file(const std::string& path) {
       continue;
     }
     const std::string place = fmt::format("{}:{}", printable_name(path), number);
-    const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const auto object = try_parse_foreign_json<nlohmann::json>(line);
     if (object.is_discarded()) throw_prompt(place, "the line is not JSON");
     const auto prompt = object.is_object() ? object.find("prompt") : object.end();
     if (!object.is_object() || prompt == object.end() || !prompt->is_string()) {
