@@ -27,11 +27,13 @@ constexpr uint64_t kLongestFile = uint64_t{1} << 30;
 [[noreturn]] void throw_prompt(const std::string& place, const std::string& found) {
   throw Error(
       ExitCode::kData, "data/prompt",
-      fmt::format("{}: {}\n  expected: a line of text, or {{\"prompt\": \"...\"}}", place, found));
+      fmt::format("{}: {}\n  expected: lines of text, or {{\"prompt\": \"...\"}}", place, found));
 }
 
 /// The prompts of a file: a line each; in a .jsonl file the value of "prompt".
 std::vector<std::string> prompts_of_file(const std::string& path) {
+  if (fs::is_directory(path)) throw_prompt(printable_name(path), "this is a folder");
+  if (!fs::exists(path)) throw_prompt(printable_name(path), "there is no such file");
   const std::string text = read_small_file(path, kLongestFile);
   const bool is_json = fs::path(path).extension() == ".jsonl";
   std::vector<std::string> prompts;

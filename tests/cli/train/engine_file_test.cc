@@ -37,12 +37,6 @@ const Words kOptimizer = {
 const std::string kSchedule =
     "model.lr_scheduler={name: cosine_annealing, warmup_steps: 1, max_steps: 4}";
 
-Words joined_words(const Words& first, const Words& more) {
-  Words all = first;
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
-
 }  // namespace
 
 TEST_CASE("a DeepSpeed file trains as the same keys of ours, bit for bit") {
@@ -60,12 +54,12 @@ TEST_CASE("a DeepSpeed file trains as the same keys of ours, bit for bit") {
                   {"trainer.strategy={name: deepspeed, config: " + file + "}"});
   train_two_ranks(
       folder.path() / "ours",
-      joined_words(kOptimizer, {"data.train_ds.batch_size=2", "trainer.accumulate_grad_batches=2",
-                                "trainer.gradient_clip_val=0.3", "trainer.precision=bf16-mixed",
-                                "trainer.strategy={name: fsdp, zero_stage: 2, offload: optimizer, "
-                                "param_dtype: bfloat16}",
-                                "model.lr_scheduler={name: warmup_lr, warmup_min_lr: 1e-5, "
-                                "warmup_max_lr: 1e-3, warmup_num_steps: 2}"}));
+      with(kOptimizer, {"data.train_ds.batch_size=2", "trainer.accumulate_grad_batches=2",
+                        "trainer.gradient_clip_val=0.3", "trainer.precision=bf16-mixed",
+                        "trainer.strategy={name: fsdp, zero_stage: 2, offload: optimizer, "
+                        "param_dtype: bfloat16}",
+                        "model.lr_scheduler={name: warmup_lr, warmup_min_lr: 1e-5, "
+                        "warmup_max_lr: 1e-3, warmup_num_steps: 2}"}));
   CHECK(num_steps_logged(folder.path() / "ours") == 4);
   check_same_run(folder.path() / "theirs", folder.path() / "ours");
   // The stored configuration does not need the file.
@@ -78,20 +72,18 @@ TEST_CASE("an FSDP file, named by the block distributed, trains as the same keys
     "fsdp_sharding_strategy": "FULL_SHARD", "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
     "fsdp_transformer_layer_cls_to_wrap": ["LlamaDecoderLayer"], "fsdp_offload_params": false,
     "fsdp_backward_prefetch_policy": "BACKWARD_PRE", "fsdp_mixed_precision": "BFLOAT16"})");
-  train_two_ranks(
-      folder.path() / "theirs",
-      joined_words(kOptimizer, {kSchedule,
-                                "distributed={use_fsdp: true, fsdp_config: " + file +
-                                    ", gradient_accumulation_steps: 2}",
-                                "training={gradient_checkpointing: true, mixed_precision: "
-                                "bf16, micro_batch_size: 1, max_grad_norm: 0.3}"}));
-  train_two_ranks(
-      folder.path() / "ours",
-      joined_words(kOptimizer,
-                   {kSchedule, "data.train_ds.batch_size=1", "trainer.accumulate_grad_batches=2",
-                    "trainer.gradient_clip_val=0.3", "trainer.precision=bf16-mixed",
-                    "trainer.strategy={name: fsdp, param_dtype: bfloat16, "
-                    "activation_checkpointing: full}"}));
+  train_two_ranks(folder.path() / "theirs",
+                  with(kOptimizer, {kSchedule,
+                                    "distributed={use_fsdp: true, fsdp_config: " + file +
+                                        ", gradient_accumulation_steps: 2}",
+                                    "training={gradient_checkpointing: true, mixed_precision: "
+                                    "bf16, micro_batch_size: 1, max_grad_norm: 0.3}"}));
+  train_two_ranks(folder.path() / "ours",
+                  with(kOptimizer, {kSchedule, "data.train_ds.batch_size=1",
+                                    "trainer.accumulate_grad_batches=2",
+                                    "trainer.gradient_clip_val=0.3", "trainer.precision=bf16-mixed",
+                                    "trainer.strategy={name: fsdp, param_dtype: bfloat16, "
+                                    "activation_checkpointing: full}"}));
   check_same_run(folder.path() / "theirs", folder.path() / "ours");
 
   // A checkpoint of somebody else must not choose a file of this machine.

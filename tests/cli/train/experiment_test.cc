@@ -14,14 +14,9 @@ namespace {
 
 const std::string kManager = "exp_manager.", kSaves = "exp_manager.checkpoint_callback_params.";
 
-Words joined_words(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 /// Six short steps with a moving average and two validations.
 Words averaged(const Words& more = {}) {
-  return joined_words(
+  return with(
       {"trainer.max_steps=6", "model.lr_scheduler.max_steps=6", "trainer.val_check_interval=3",
        kManager + "ema.enable=true", kManager + "ema.decay=0.5", kSaves + "every_n_train_steps=3"},
       more);
@@ -46,9 +41,9 @@ double last_validation(const fs::path& run) {
 
 /// text_loss of `validate` of the newest checkpoint.
 double validated_again(const fs::path& run, const Words& more) {
-  const Outcome outcome = run_s2s(tiny_words(
-      "validate", run,
-      joined_words({"--checkpoint", run.string(), "--limit-batches", "1", "--json"}, more)));
+  const Outcome outcome = run_s2s(
+      tiny_words("validate", run,
+                 with({"--checkpoint", run.string(), "--limit-batches", "1", "--json"}, more)));
   REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
   const std::string text = outcome.output.substr(outcome.output.find("{\n"));
   return nlohmann::json::parse(text).at("sets").at("dev").at("text_loss");
@@ -87,12 +82,11 @@ TEST_CASE("a sanity check validates before the first step and changes nothing") 
   const fs::path plain = folder.path() / "plain", checked = folder.path() / "checked";
   const Words words = {"trainer.max_steps=4", "model.encoder.encoder.dropout=0.1"};
   train_tiny(plain, words);
-  const std::string output =
-      train_tiny(checked, joined_words(words, {"trainer.num_sanity_val_steps=1"}));
+  const std::string output = train_tiny(checked, with(words, {"trainer.num_sanity_val_steps=1"}));
   CHECK(contains(output, "sanity check: validation works"));
   CHECK(lasting_metrics(plain) == lasting_metrics(checked));
-  const std::string again = train_tiny(
-      checked, joined_words(words, {"trainer.num_sanity_val_steps=1", "trainer.max_steps=5"}));
+  const std::string again =
+      train_tiny(checked, with(words, {"trainer.num_sanity_val_steps=1", "trainer.max_steps=5"}));
   CHECK(!contains(again, "sanity check"));  // a resumed run has been checked
 }
 
@@ -126,10 +120,10 @@ TEST_CASE("a run that does not resume gets a folder of its own, dated or numbere
                          std::regex("\\d{4}-\\d\\d-\\d\\d_\\d\\d-\\d\\d-\\d\\d")));
   CHECK(num_steps_logged(runs / sorted_names(runs)[0]) == 3);
   for (int i = 0; i < 2; ++i)
-    train_tiny("unused", joined_words(words, {kManager + "use_datetime_version=false"}));
+    train_tiny("unused", with(words, {kManager + "use_datetime_version=false"}));
   CHECK(num_steps_logged(runs / "version_0") == 3);
   CHECK(num_steps_logged(runs / "version_1") == 3);
-  train_tiny("unused", joined_words(words, {kManager + "version=mine"}));
+  train_tiny("unused", with(words, {kManager + "version=mine"}));
   CHECK(num_steps_logged(runs / "mine") == 3);
 }
 

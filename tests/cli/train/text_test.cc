@@ -119,4 +119,5 @@ TEST_CASE("prompts that cannot be answered end in one message") {
   CHECK(contains(nothing.output, "a model of type causal_lm needs --prompt TEXT"));
   const Outcome gone = answer({"--input", (folder.path() / "gone.txt").string()});
   CHECK(gone.exit_code == 5);
+  CHECK(contains(gone.output, "gone.txt: there is no such file"));
 }
