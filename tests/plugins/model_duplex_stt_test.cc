@@ -53,6 +53,10 @@ TEST_CASE("the total is the weighted sum of agent, user and text losses") {
   Batch mixed = batch;
   mixed.text_BT = text_batch().text_BT;
   mixed.text_labels_BT = text_batch().text_labels_BT;
+  // One row of audio beside two of text.
+  CHECK(f.model()->weigh(mixed).frames == f.model()->weigh(batch).frames);
+  CHECK(f.model()->weigh(mixed).model_flops ==
+        f.model()->weigh(batch).model_flops + f.model()->weigh(text_batch()).model_flops);
   const auto all = losses_of(f, R"("text_to_text_loss_weight": 0.25)", mixed);
   CHECK(all.at("audio_to_text_loss") == near(agent.at("audio_to_text_loss")));
   CHECK(all.at("total") == near(0.75 * all.at("audio_loss") + 0.25 * all.at("text_to_text_loss")));

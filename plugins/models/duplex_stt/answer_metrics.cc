@@ -66,7 +66,7 @@ void add_answer_metrics(SttModel& model, const Batch& batch, MetricSums& sums) {
   }
   if (decoded.user_BT.defined()) {
     add("src_empty_text_rate", static_cast<double>(count_empty(decoded, model.parts().ids)),
-        batch.size());
+        decoded.user_BT.size(0));
   }
 }
 

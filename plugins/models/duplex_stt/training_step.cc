@@ -209,6 +209,7 @@ MetricSums TrainingStep::metrics(const PreparedBatch& prepared) {
 BatchWeight SttModel::weigh(const Batch& batch) {
   BatchWeight weight;
   if (batch.text_BT.defined()) {
+    add_flops(batch.text_BT.size(0), batch.text_BT.size(1) - 1, weight);
     weight.tokens +=
         batch.text_labels_BT.narrow(1, 1, batch.text_BT.size(1) - 1).ge(0).sum().item<int64_t>();
   }
@@ -216,7 +217,6 @@ BatchWeight SttModel::weigh(const Batch& batch) {
     weight.frames = weight.tokens;
     weight.padded_frames = batch.text_BT.size(0) * (batch.text_BT.size(1) - 1);
     weight.loss_frames = 0;
-    add_flops(batch, batch.text_BT.size(1) - 1, weight);
     return weight;
   }
   const at::Tensor lens_B = batch.source_audio_lens_B.to(at::kCPU, at::kLong).contiguous();
@@ -228,14 +228,16 @@ BatchWeight SttModel::weigh(const Batch& batch) {
     prompt_lens_B = prompts.lens_B.to(at::kCPU).contiguous();
     width += prompts.tokens_BP.size(1);
   }
-  weight.padded_frames = batch.size() * (width - 1);
-  for (int64_t b = 0; b < batch.size(); ++b) {
+  const int64_t rows = lens_B.size(0);  // text data may have others
+  weight.padded_frames = rows * (width - 1);
+  for (int64_t b = 0; b < rows; ++b) {
     const int64_t heard = encoder.output_frames(lens_B.const_data_ptr<int64_t>()[b]);
     weight.frames += std::max<int64_t>(heard + prompt_lens_B.const_data_ptr<int64_t>()[b] - 1, 0);
   }
   weight.tokens += weight.frames * (user_ ? 2 : 1);
   weight.audio_s = lens_B.sum().item<double>() / static_cast<double>(source_sample_rate_hz());
-  add_flops(batch, width - 1, weight);
+  add_flops(rows, width - 1, weight);
+  add_encoder_flops(batch.source_audio_BS, weight);
   return weight;
 }
 
