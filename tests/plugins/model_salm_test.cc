@@ -74,6 +74,21 @@ TEST_CASE("a batch is weighed as it is computed") {
   CHECK(weight.padded_frames == 2 * 18);
 }
 
+TEST_CASE("an audio has as many positions as its connector gives frames") {
+  Fixture fixture;
+  for (const auto& [adapter, frames] :
+       {std::pair{R"({"type": "frame_stacking", "frame_stacking": {"factor": 2}})", 7},
+        {R"({"type": "qformer", "target_layer_ids": [0], "qformer": {"prompt_size": 5,
+            "num_attention_heads": 4, "intermediate_size": 16}})",
+         5}}) {
+    CAPTURE(std::string(adapter));
+    const auto model = fixture.model(false, std::string(R"(, "modality_adapter": )") + adapter);
+    const Batch batch = salm_batch({kHeard}, {16000});
+    CHECK(model->weigh(batch).frames == 5 + frames - 1);
+    CHECK(loss_of(*model, batch) > 0);
+  }
+}
+
 TEST_CASE("every part of the model learns, also the encoder") {
   Fixture fixture;
   const auto model = fixture.model();
@@ -182,6 +197,14 @@ TEST_CASE("what the model cannot be built from is refused") {
       "model/token-id"));
   const auto model = fixture.model();
   CHECK(contains(fixture.error_of([&] { model->weigh(Batch()); }), "salm/batch"));
+}
+
+TEST_CASE("a model is described with a tokenizer that knows no text") {
+  Fixture fixture;
+  const TableTokenizer no_text({{"<|audioplaceholder|>", {}}});
+  std::string json = salm_json(false);
+  json.replace(json.find(R"("audio_locator_tag": 199)"), 24, R"("eos": 2)");
+  CHECK(make_salm(fixture.plugins.registries(), json, &no_text) != nullptr);
 }
 
 TEST_CASE("batches for tune-batch have the size that is asked for") {
