@@ -199,6 +199,15 @@ TEST_CASE("what the model cannot be built from is refused") {
   CHECK(contains(fixture.error_of([&] { model->weigh(Batch()); }), "salm/batch"));
 }
 
+TEST_CASE("a model is described with a tokenizer that knows no text") {
+  Fixture fixture;
+  const std::map<std::string, std::vector<int64_t>> nothing = {{"<|audioplaceholder|>", {}}};
+  const TableTokenizer no_text(nothing);
+  std::string json = salm_json(false);
+  json.replace(json.find(R"("audio_locator_tag": 199)"), 24, R"("eos": 2)");
+  CHECK(make_salm(fixture.plugins.registries(), json, &no_text) != nullptr);
+}
+
 TEST_CASE("batches for tune-batch have the size that is asked for") {
   Fixture fixture;
   const auto model = fixture.model();

@@ -13,6 +13,7 @@ int64_t tag_id(const SalmOptions& options, const Tokenizer* tokenizer, int64_t v
   if (options.tokens.audio_locator_tag) return *options.tokens.audio_locator_tag;
   if (tokenizer == nullptr) return vocab_size;
   const std::vector<int64_t> ids = tokenizer->encode(options.audio_locator_tag);
+  if (ids.empty()) return vocab_size;  // a stand-in, with which models are only described
   if (ids.size() != 1) throw_tag(options.audio_locator_tag, std::to_string(ids.size()) + " tokens");
   return ids.front();
 }
