@@ -201,7 +201,8 @@ TEST_CASE("what the model cannot be built from is refused") {
 
 TEST_CASE("a model is described with a tokenizer that knows no text") {
   Fixture fixture;
-  const TableTokenizer no_text({{"<|audioplaceholder|>", {}}});
+  const std::map<std::string, std::vector<int64_t>> nothing = {{"<|audioplaceholder|>", {}}};
+  const TableTokenizer no_text(nothing);
   std::string json = salm_json(false);
   json.replace(json.find(R"("audio_locator_tag": 199)"), 24, R"("eos": 2)");
   CHECK(make_salm(fixture.plugins.registries(), json, &no_text) != nullptr);
