@@ -83,7 +83,7 @@ void TextSource::check_first_lines() {
 void TextSource::hear(int64_t line, const Error& error) {
   if (options_.skip_bad == 0) throw error;
   const bool is_new = bad_.emplace(line, error.what()).second;
-  if (is_new && warn_) {
+  if (is_new && warn_ && rank_ == 0) {  // all ranks hear of all lines
     warn_(fmt::format("{}: skipped bad line {} of at most {}: {}", path_, bad_.size(),
                       options_.skip_bad, error.what()));
   }
