@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
 #include "cli/command.h"
 #include "common/places.h"
 #include "common/temporary_folder.h"
@@ -90,6 +92,34 @@ TEST_CASE("a connector may name NeMo's class, and is read with the keys of that 
   const CommandResult unknown = shown("{_target_: acme.Connector}\n");
   CHECK(unknown.exit_code == 3);
   CHECK_MESSAGE(has(unknown, "[model/translate]"), unknown.output);
+}
+
+TEST_CASE("a NeMo configuration whose parts are files of this machine is read as it is") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "llm");
+  write_text(folder / "llm/config.json", R"({"model_type": "llama", "hidden_size": 32,
+    "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 64})");
+  write_text(folder / "salm.yaml", "model:\n  pretrained_llm: " + (folder / "llm") + R"(
+  pretrained_asr: )" + source_dir() + R"(/tests/reference/data/archive.nemo
+  pretrained_weights: true
+  prompt_format: llama2
+  audio_locator_tag: "<|audio|>"
+  perception:
+    target: nemo.collections.speechlm2.modules.perception.AudioPerceptionModule
+    encoder: {n_layers: 2}
+    modality_adapter: {_target_: nemo.collections.asr.modules.ConformerEncoder, feat_in: 16,
+                       d_model: 16, n_heads: 2, n_layers: 1, subsampling_factor: 1}
+)");
+  const CommandResult result = run_cli("config show " + (folder / "salm.yaml"));
+  CAPTURE(result.output);
+  for (const char* const said :
+       {"type: salm", "name: llama", "name: fastconformer", "feat_in: 16", "n_layers: 2",
+        "archive.nemo", "type: conformer", "<|audio|>", "prompt_format: llama2"}) {
+    CHECK_MESSAGE(has(result, said), said);
+  }
+  for (const char* const unsaid : {"unknown key", "translate_from", "perception:"}) {
+    CHECK_MESSAGE(!has(result, unsaid), unsaid);
+  }
 }
 
 TEST_CASE(

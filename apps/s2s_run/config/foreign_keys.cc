@@ -138,11 +138,14 @@ constexpr const char* kZero = "write trainer.strategy: {name: fsdp, zero_stage: 
 constexpr const char* kLayout = "write trainer.strategy, see s2s-run plugin list --kind strategy";
 constexpr const char* kBucket = "write bucket_cap_mb, in MiB; units of the plan are never split";
 constexpr const char* kLlm =
-    "write llm: {name: llama, path: FOLDER}, a Hugging Face folder on this machine (s2s-run plugin "
-    "list --kind llm)";
+    "this is no Hugging Face folder on this machine, and nothing is downloaded; give a folder, or "
+    "write llm: {name: llama, path: FOLDER} (s2s-run plugin list --kind llm)";
+constexpr const char* kAsr =
+    "this is no .nemo file on this machine, and nothing is downloaded; give a file, or write "
+    "encoder: {name: fastconformer}, whose path takes its weights";
 constexpr const char* kEncoder =
-    "write encoder: {name: fastconformer}, with the keys preprocessor and encoder of "
-    "model.perception; path takes its weights (safetensors)";
+    "it is read with a .nemo file in model.pretrained_asr, or with preprocessor and encoder of its "
+    "own; else write encoder: {name: fastconformer} and modality_adapter";
 constexpr const char* kCodec =
     "write codec: {name: mel_fsq}; NeMo's codecs are not read (s2s-run plugin list --kind codec)";
 constexpr const char* kTokenizer = "write tokenizer: {name: hf, path: FOLDER}";
@@ -182,7 +185,7 @@ constexpr std::array kAdvice = {
     Advice{"trainer.strategy", "context_parallel_size", kNoAxis},
     Advice{"trainer.strategy", "config", "only name: deepspeed, fsdp and accelerate read a file"},
     Advice{"model", "pretrained_llm", kLlm},
-    Advice{"model", "pretrained_asr", kEncoder},
+    Advice{"model", "pretrained_asr", kAsr},
     Advice{"model", "perception", kEncoder},
     Advice{"model", "pretrained_audio_codec", kCodec},
     Advice{"model", "audio_codec", kCodec},

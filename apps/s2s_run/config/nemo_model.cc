@@ -90,6 +90,10 @@ class NemoModel {
     Config tokenizer = Config::map();
     tokenizer["name"] = Config::scalar("hf");
     tokenizer["path"] = has_own ? *own : folder;
+    // As NeMo's SALM adds it.
+    if (const Config* const tag = model_.find("audio_locator_tag")) {
+      tokenizer["additional_special_tokens"] = Config::list({*tag});
+    }
     set("tokenizer", std::move(tokenizer), folder.origin());
     model_.erase("tokenizer_path");
   }
