@@ -205,7 +205,7 @@ TEST_CASE("generate refuses what it cannot answer, before it writes anything") {
       {{"--input", at("cut.flac")}, 5, "it is cut off: of 1600 samples 0 are there"},
       {{"--input", ""}, 5, "[data/missing-file]"},
       {{"--input"}, 2, "--input"},
-      {{}, 2, "--input is required"},
+      {{}, 2, "needs --input WAV"},
       {{"--input", "--stream"}, 2, "--input"},
       {{"--input", good, "--temperature", "-1"}, 2, "'-1'; expected a number of at least 0"},
       {{"--input", good, "--temperature", "hot"}, 2, "--temperature"},
