@@ -169,7 +169,8 @@ TEST_CASE("plugin new makes a project, and refuses what it cannot make") {
   const CommandResult kind = run_cli("plugin new lmm acme.tiny --out " + out + "2");
   CHECK(contains(kind.output, "[plugin/new-kind] there is no template for the kind 'lmm'"));
   CHECK(contains(kind.output,
-                 "one of codec, data, encoder, llm, logger, metric, scorer, strategy, tokenizer"));
+                 "one of codec, data, encoder, llm, logger, metric, model, scorer, strategy, "
+                 "tokenizer"));
   for (const char* name : {"tiny", "acme.", ".tiny", "Acme.tiny", "acme.3b", "a.b.c", "acme.x-y"}) {
     const CommandResult refused =
         run_cli(std::string("plugin new llm ") + name + " --out " + out + "3");
