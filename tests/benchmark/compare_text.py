@@ -37,6 +37,7 @@ model:
   llm: {{ path: {folder}/model }}
   tokenizer: {{ name: hf, path: {folder}/model }}
   optimizer: {{ name: adamw, lr: {rate}, betas: [0.9, 0.999], weight_decay: 0.01 }}
+  lr_scheduler: {{ name: warmup_lr, warmup_min_lr: {rate} }}  # constant
 data:
   train_ds: {{ name: text, path: {folder}/train.jsonl, labels: all, packing: none,
                batch_size: {rows}, max_seq_len: {positions}, shuffle: false }}
