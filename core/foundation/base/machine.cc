@@ -30,11 +30,14 @@ std::string text_of(const std::string& path) {
   }
 }
 
-double of_meminfo(const std::string& key) {
-  const std::string text = text_of("/proc/meminfo");
+/// Bytes of a line "KEY: N kB" of a file of /proc; 0: no such line.
+double of_proc(const std::string& path, const std::string& key) {
+  const std::string text = text_of(path);
   const size_t at = text.find(key);
   return at == std::string::npos ? 0 : 1024 * std::strtod(text.c_str() + at + key.size(), nullptr);
 }
+
+double of_meminfo(const std::string& key) { return of_proc("/proc/meminfo", key); }
 
 /// memory.max of the process's control group, and of those above it, the smallest; 0: none.
 double of_control_groups() {
@@ -106,6 +109,9 @@ double asked_bytes(std::string_view message) {
 }
 
 int64_t peak_memory_bytes() {
+  // getrusage also counts the program that started this one, until its exec: a launcher in Python.
+  const auto own = static_cast<int64_t>(of_proc("/proc/self/status", "VmHWM:"));
+  if (own > 0) return own;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<int64_t>(usage.ru_maxrss) * 1024;

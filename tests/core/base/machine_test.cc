@@ -2,6 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
 TEST_CASE("the machine says what memory it has") {
   const s2s::MachineMemory memory = s2s::machine_memory();
   CHECK(memory.total > 1e8);
@@ -30,4 +36,26 @@ TEST_CASE("LibTorch's messages say what was asked for") {
   CHECK(s2s::asked_bytes("std::bad_alloc") == 0);
   CHECK(s2s::gigabytes_text(2684354560.0) == "2.7 GB");
   CHECK(s2s::gigabytes_text(4096) == "0.0 MB");
+}
+
+TEST_CASE("prints its peak memory" * doctest::skip()) {
+  std::printf("peak %lld\n", static_cast<long long>(s2s::peak_memory_bytes()));
+}
+
+TEST_CASE("the peak memory of a program is its own, not that of the one that started it") {
+  constexpr size_t kLarge = size_t{512} << 20;
+  std::vector<char> large(kLarge, 1);
+  CHECK(s2s::peak_memory_bytes() > static_cast<int64_t>(kLarge));
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = self + " -ns --test-case='prints its peak memory'";
+  FILE* const pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  long long peak = 0;
+  std::array<char, 256> line{};
+  while (fgets(line.data(), line.size(), pipe) != nullptr) {
+    if (std::sscanf(line.data(), "peak %lld", &peak) == 1) break;
+  }
+  pclose(pipe);
+  CHECK(peak > 0);
+  CHECK(peak < static_cast<long long>(kLarge));
 }
