@@ -98,52 +98,45 @@ class NemoModel {
     model_.erase("tokenizer_path");
   }
 
-  /// The blocks of the encoder: those of the archive of pretrained_asr, with what `perception`
-  /// says over them. Without pretrained weights, `perception` has all of them.
-  Config encoder_blocks(const Config& perception, const Config* archive) const {
-    Config blocks = Config::map();
-    if (archive != nullptr) {
-      const std::string name = "model_config.yaml";
-      const Config written =
-          parse_yaml(read_archive_text(archive->text(), name, kLargestConfig), archive->text());
-      for (const char* key : {"preprocessor", "encoder", "spec_augment"}) {
-        if (const Config* block = written.find(key)) blocks[key] = *block;
-      }
-    }
+  /// `perception` with the blocks of the archive of pretrained_asr below its own keys.
+  static Config over_archive(Config perception, const std::string& archive) {
+    const std::string name = "model_config.yaml";
+    const Config written = parse_yaml(read_archive_text(archive, name, kLargestConfig), archive);
     for (const char* key : {"preprocessor", "encoder", "spec_augment"}) {
-      const Config* const own = perception.find(key);
-      if (own == nullptr || !own->is_map()) continue;
-      if (blocks.find(key) == nullptr) blocks[key] = Config::map();
-      for (const auto& [option, value] : own->entries()) blocks[key][option] = value;
+      const Config* const block = written.find(key);
+      if (block == nullptr || !block->is_map()) continue;
+      Config merged = *block;
+      if (const Config* const own = perception.find(key); own != nullptr && own->is_map()) {
+        for (const auto& [option, value] : own->entries()) merged[option] = value;
+      }
+      perception[key] = std::move(merged);
     }
-    return blocks;
+    return perception;
   }
 
+  /// Without an archive, `perception` must have all blocks; else it stays, and is reported.
   void read_perception() {
     const Config* const found = model_.find("perception");
     if (found == nullptr || !found->is_map()) return;
     const Config perception = *found;
     const Config* const asr = model_.find("pretrained_asr");
     const bool is_file = asr != nullptr && asr->is_scalar() && fs::is_regular_file(asr->text());
+    if (!is_file && perception.find("encoder") == nullptr) return;
     const Config archive = is_file ? *asr : Config();
-    if (!is_file && perception.find("encoder") == nullptr) return;  // reported with what to write
-    if (model_.find("encoder") == nullptr) {
-      Config encoder = Config::map();
-      encoder["name"] = Config::scalar("fastconformer");
-      encoder["translate_from"] = encoder_blocks(perception, is_file ? &archive : nullptr);
-      if (is_file && has_pretrained_weights()) encoder["path"] = archive;
-      set("encoder", std::move(encoder), perception.origin());
-      note("perception", perception, "encoder");
-    }
-    if (is_file || !has_pretrained_weights()) model_.erase("pretrained_asr");
-    if (const Config* const adapter = perception.find("modality_adapter")) {
-      if (model_.find("modality_adapter") == nullptr) {
-        set("modality_adapter",
-            translate_modality_adapter(*adapter, perception.find("rote"),
-                                       "model.perception.modality_adapter"),
-            adapter->origin());
+    Config parts = Config::map();
+    translate_perception(is_file ? over_archive(perception, archive.text()) : perception,
+                         "fastconformer", parts);
+    if (is_file && has_pretrained_weights()) parts["encoder"]["path"] = archive;
+    for (const char* key : {"encoder", "modality_adapter"}) {
+      if (model_.find(key) != nullptr) {
+        notes_.without_effect.push_back(config_place("model.perception", perception) + ": model." +
+                                        key + " is written");
+      } else {
+        set(key, std::move(parts[key]), perception.origin());
       }
     }
+    note("perception", perception, "encoder and modality_adapter");
+    if (is_file || !has_pretrained_weights()) model_.erase("pretrained_asr");
     model_.erase("perception");
   }
 
