@@ -6,6 +6,7 @@
 #include "duplex_errors.h"
 #include "duplex_model.h"
 #include "frames.h"
+#include "s2s/nn/eval_scope.h"
 #include "s2s/nn/full_precision.h"
 
 namespace s2s::duplex {
@@ -52,21 +53,6 @@ std::vector<int64_t> to_vector(const at::Tensor& ids_T) {
   const at::Tensor ids = ids_T.contiguous();
   return {ids.const_data_ptr<int64_t>(), ids.const_data_ptr<int64_t>() + ids.numel()};
 }
-
-/// Switches a model to eval mode for a scope.
-class EvalScope {
- public:
-  explicit EvalScope(Block& block) : block_(block), was_training_(block.is_training()) {
-    block_.train(false);
-  }
-  ~EvalScope() { block_.train(was_training_); }
-  EvalScope(const EvalScope&) = delete;
-  EvalScope& operator=(const EvalScope&) = delete;
-
- private:
-  Block& block_;
-  bool was_training_;
-};
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/model_capabilities.h"
+#include "s2s/nn/eval_scope.h"
 #include "s2s/nn/layers.h"
 #include "s2s/nn/perception.h"
 #include "s2s/nn/token_sampling.h"
@@ -102,21 +103,6 @@ class SttModel : public Model,
   Perception perception_;
   std::unique_ptr<UserChannel> user_;
   double embedding_scale_ = 1;  // of the language model's family
-};
-
-/// Switches a model to eval mode for a scope.
-class EvalScope {
- public:
-  explicit EvalScope(Block& block) : block_(block), was_training_(block.is_training()) {
-    block_.train(false);
-  }
-  ~EvalScope() { block_.train(was_training_); }
-  EvalScope(const EvalScope&) = delete;
-  EvalScope& operator=(const EvalScope&) = delete;
-
- private:
-  Block& block_;
-  bool was_training_;
 };
 
 }  // namespace s2s::stt

@@ -5,27 +5,13 @@
 
 #include <algorithm>
 
+#include "s2s/nn/eval_scope.h"
 #include "s2s/nn/text_decoding.h"
 #include "salm_errors.h"
 #include "salm_model.h"
 
 namespace s2s::salm {
 namespace {
-
-/// Switches a model to eval mode for a scope.
-class EvalScope {
- public:
-  explicit EvalScope(Block& block) : block_(block), was_training_(block.is_training()) {
-    block_.train(false);
-  }
-  ~EvalScope() { block_.train(was_training_); }
-  EvalScope(const EvalScope&) = delete;
-  EvalScope& operator=(const EvalScope&) = delete;
-
- private:
-  Block& block_;
-  bool was_training_;
-};
 
 void check_audios(const std::vector<TextPrompt>& prompts, const RowIds& ids) {
   for (size_t i = 0; i < prompts.size(); ++i) {

@@ -4,8 +4,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include "eval_scope.h"
 #include "moshi_model.h"
+#include "s2s/nn/eval_scope.h"
 #include "s2s/nn/full_precision.h"
 #include "streams.h"
 

@@ -1,10 +1,11 @@
 #pragma once
+// EvalScope: eval mode for a scope.
 
 #include "s2s/nn/block.h"
 
-namespace s2s::two_level {
+namespace s2s {
 
-/// Switches a model to eval mode for a scope.
+/// Switches a block to eval mode, and back to the mode that it had at the end of the scope.
 class EvalScope {
  public:
   explicit EvalScope(Block& block) : block_(block), was_training_(block.is_training()) {
@@ -19,4 +20,4 @@ class EvalScope {
   bool was_training_;
 };
 
-}  // namespace s2s::two_level
+}  // namespace s2s
