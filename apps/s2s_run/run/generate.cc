@@ -313,7 +313,8 @@ void add_text_options(const Command& command, GenerateArguments& arguments) {
 }  // namespace
 
 void setup_generate(const Command& program) {
-  const Command command = program.command("generate", "answer recordings with a trained model");
+  const Command command =
+      program.command("generate", "answer recordings, or continue prompts, with a trained model");
   GenerateArguments& arguments = command.runs(run_generate);
   add_checkpoint_arguments(command, arguments.config, arguments.checkpoint);
   command
