@@ -31,9 +31,9 @@ constexpr std::chrono::seconds kNodeSettling{1}, kNodeSettlingOfStart{10};
 /// How much longer than the ranks' grace time their launchers may take.
 constexpr std::chrono::seconds kNodeGrace{5};
 
-Error node_error(const std::string& host, int code) {
+Error node_error(const std::string& hosts, int code) {
   return {ExitCode::kCommunication, "launch/node-failed",
-          host + ": the launcher there ended with exit code " + std::to_string(code) +
+          hosts + ": the launcher there ended with exit code " + std::to_string(code) +
               " and named no rank\n  next:      check that this machine can be reached without a "
               "password, and that the folder and s2s-run are there"};
 }
@@ -92,9 +92,11 @@ class RemoteGroup {
     bool has_failure = false;
   };
   struct Failure {
-    int code;
-    int rank;  // -1: of a machine
-    std::string text;
+    int code;          // that the launch ends with
+    int rank;          // -1: of a machine
+    std::string text;  // of a rank
+    size_t node = 0;   // of a machine, with the code of its launcher
+    int node_code = 0;
   };
 
   static int num_ranks(const RemoteLaunchSettings& settings);
@@ -109,6 +111,7 @@ class RemoteGroup {
   void reap();
   void judge();
   bool all_ended() const;
+  std::string node_message(int code) const;
   int result() const;
 
   const RemoteLaunchSettings& settings_;
@@ -230,8 +233,8 @@ void RemoteGroup::reap() {
       was_stopped_ = true;
       continue;
     }
-    const Error error = node_error(node.name, code);
-    fail({static_cast<int>(error.exit_code()), -1, std::string("error: ") + error.what() + "\n"});
+    const size_t index = static_cast<size_t>(&node - nodes_.data());
+    fail({static_cast<int>(ExitCode::kCommunication), -1, "", index, code});
   }
   const auto is_done = [](const std::unique_ptr<ChildProgram>& sender) {
     return sender->has_ended();
@@ -255,6 +258,18 @@ void RemoteGroup::judge() {
   for (Node& node : nodes_) node.program->end(is_late ? SIGKILL : SIGTERM);
 }
 
+/// One message for all machines whose launcher ended with `code`, in the order of the hosts.
+std::string RemoteGroup::node_message(int code) const {
+  std::string names;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const bool has_it = std::any_of(failures_.begin(), failures_.end(), [&](const Failure& one) {
+      return one.rank < 0 && one.node == i && one.node_code == code;
+    });
+    if (has_it) names += (names.empty() ? "" : ", ") + nodes_[i].name;
+  }
+  return std::string("error: ") + node_error(names, code).what() + "\n";
+}
+
 int RemoteGroup::result() const {
   if (failures_.empty()) return was_stopped_ ? static_cast<int>(ExitCode::kStopped) : 0;
   const auto cause = std::find_if(failures_.begin(), failures_.end(), [](const Failure& one) {
@@ -266,7 +281,8 @@ int RemoteGroup::result() const {
       may_be_told && messages_.is_one(first.rank, /*everybody=*/!is_mistake_at_start(first.code));
   const bool is_asked_for =
       signals_.asked_to_end && first.code > 128 && first.code != 128 + SIGKILL;
-  if (!is_told && !is_asked_for) std::fputs(first.text.c_str(), stderr);
+  const std::string text = first.rank < 0 ? node_message(first.node_code) : first.text;
+  if (!is_told && !is_asked_for) std::fputs(text.c_str(), stderr);
   return first.code;
 }
 

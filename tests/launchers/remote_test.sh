@@ -118,10 +118,10 @@ CONF
     --launcher-args=-F --launcher-args="$folder/ssh/ssh.conf")
   check_family "${over_ssh[@]}"
 
-  # A machine that cannot be reached.
+  # Machines that cannot be reached: all in one message.
   expect_code 7 unreachable "$s2s_run" launch ssh -H hosts --master-addr 127.0.0.1 --ssh-port 1 \
     --launcher-args=-F --launcher-args="$folder/ssh/ssh.conf" -- "${bench[@]}"
-  expect_text unreachable "[launch/node-failed] worker-0"
+  expect_text unreachable "[launch/node-failed] worker-0, worker-1: the launcher there"
   if type -P pdsh > /dev/null; then  # pdsh over ssh, as DeepSpeed uses it
     export PDSH_SSH_ARGS="-F $folder/ssh/ssh.conf -p $port -l root %h"
     "$s2s_run" launch pdsh -H hosts --master-addr 127.0.0.1 -- "${bench[@]}" --json > good \

@@ -14,8 +14,15 @@ export PATH=$PATH:/usr/sbin
 
 folder=$(mktemp -d /tmp/s2s-slurm.XXXXXX)
 processes=()
-# Only what was started here is ended.
+# Only what was started here is ended: first the jobs, whose steps outlive slurmd.
 clean_up() {
+  if [ -n "${ready:-}" ]; then
+    scancel --user="$(id -un)" 2> /dev/null
+    for _ in $(seq 100); do
+      [ -n "$(squeue -h 2> /dev/null)" ] || break
+      sleep 0.1
+    done
+  fi
   [ ${#processes[@]} = 0 ] || kill "${processes[@]}" 2> /dev/null
   wait 2> /dev/null
   rm -rf "$folder"

@@ -45,9 +45,11 @@ for style in "${styles[@]}"; do
   wait_for_lines "$folder/run/metrics.jsonl" $((${before:-0} + 2)) learning_rate
   expect_text "$folder/run/log.txt" "rank 0 of 4"
   scancel -s USR1 "$id"
-  # It ends with 8, and the script requeues it. SLURM holds a requeued job back for a while.
+  # It ends with 8, and the script requeues it. SLURM holds a requeued job back for two minutes;
+  # slurmd refuses one that starts in the second in which it was ended.
   wait_for_lines "$folder/job.$id.log" 1 "run the same command to continue"
   wait_for_state "$id" PENDING
+  sleep 3
   for _ in $(seq 180); do
     scontrol update "JobId=$id" StartTime=now 2> /dev/null
     grep -q "resumed from" "$folder/job.$id.log" && break
