@@ -65,9 +65,9 @@ TEST_CASE("NeMo's parts of a model are read, or answered with what to write") {
   CHECK(found.exit_code == 3);
   for (const char* part :
        {"unknown key 'pretrained_llm' in model", "write llm: {name: llama, path: FOLDER}",
-        "write encoder: {name: fastconformer}", "write codec: {name: mel_fsq}", "write r",
-        "\"torch.optim.AdamW\" is read as name: adamw", "is read as name: cosine_annealing",
-        "ignored: model.optimizer.foreach"}) {
+        "write encoder: {name: fastconformer}", "write codec: {name: mel_fsq}",
+        "read as model.lora.r", "\"torch.optim.AdamW\" is read as name: adamw",
+        "is read as name: cosine_annealing", "ignored: model.optimizer.foreach"}) {
     CHECK_MESSAGE(has(found, part), part);
   }
   CHECK_FALSE(has(found, "in model.optimizer"));
@@ -86,7 +86,7 @@ TEST_CASE("augmentations of NeMo's speech-to-text data set are answered by name"
   CHECK(found.exit_code == 3);
   for (const char* part :
        {"'use_noise_aug' in data", "'noise_min_snr' in data", "'early_interruption_prob' in data",
-        "augmentation", "s2s does not align", "write tokens: {bos: ID, eos: ID, pad: ID}"}) {
+        "augmentation", "s2s does not align", "read as model.tokenizer.eos_token"}) {
     CHECK_MESSAGE(has(found, part), part);
   }
   CHECK_FALSE(has(found, "word_align_position"));

@@ -173,6 +173,23 @@ TEST_CASE("special ids come from the options, the files beside it, the template,
   CHECK(ids(node(kData + "hf_tokenizer_tinyllama.json")) == std::vector<int64_t>{1, 2, 0});
 }
 
+TEST_CASE("special tokens may be named by their texts, and ids come before them") {
+  s2s::test::BuiltPlugins plugins;
+  const auto ids = [&](const Config& config) {
+    const s2s::SpecialIds special = plugins.create<Tokenizer>(config, context())->special_ids();
+    return std::vector<int64_t>{special.bos, special.eos, special.pad};
+  };
+  Config config = node(kData + "hf_tokenizer_tinyllama.json");
+  config["bos_token"] = Config::scalar("</s>");
+  config["eos_token"] = Config::scalar("<s>");
+  CHECK(ids(config) == std::vector<int64_t>{2, 1, 0});
+  config["eos_id"] = Config::scalar("5");
+  CHECK(ids(config) == std::vector<int64_t>{2, 5, 0});
+  config["pad_token"] = Config::scalar("<nothing>");
+  check_message(failure(config), "tokenizer/special-ids",
+                "model.tokenizer.pad_token is '<nothing>', which the tokenizer does not have");
+}
+
 TEST_CASE("special ids that are absent, equal, too large or unknown are refused") {
   const TemporaryFolder dir;
   const std::string qwen2 = dir.write("tokenizer.json", style_file("qwen2").dump());

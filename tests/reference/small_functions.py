@@ -7,7 +7,8 @@
   frames.json             lhotse.utils.compute_num_frames and compute_num_samples
   token_channels.json     NeMo's build_token_channel and time-stamp stripping, with a table
                           text -> ids in place of a tokenizer
-  cosine_annealing.json   NeMo's CosineAnnealing: the rate each step uses
+  cosine_annealing.json, inverse_square_root_annealing.json
+                          NeMo's schedules of these names: the rate each step uses
   resample.safetensors    torchaudio's default kernel. FROM_TO/functional is functional.resample
                           (its kernel is computed in float32; NeMo's own copy gives the same
                           bits), FROM_TO/transform is transforms.Resample (kernel in float64,
@@ -209,12 +210,28 @@ def cosine_annealing() -> list:
         dict(lr=1e-3, max_steps=1, min_lr=0.0, warmup_steps=0),
         dict(lr=5e-4, max_steps=1000000, min_lr=1e-6, warmup_steps=1000),
     ]
+    return scheduled_rates(CosineAnnealing, settings)
+
+
+def inverse_square_root_annealing() -> list:
+    from nemo.core.optim.lr_scheduler import InverseSquareRootAnnealing
+
+    return scheduled_rates(InverseSquareRootAnnealing, [
+        dict(lr=4e-5, max_steps=40, min_lr=1e-6, warmup_steps=5),
+        dict(lr=1e-3, max_steps=20, min_lr=1e-4),
+        dict(lr=1e-3, max_steps=30, min_lr=0.0, warmup_steps=1),
+        dict(lr=1e-3, max_steps=30, min_lr=1e-2, warmup_ratio=0.11),
+        dict(lr=1e-3, max_steps=3, min_lr=1e-5, warmup_steps=5),
+    ])
+
+
+def scheduled_rates(schedule, settings) -> list:
     records = []
     for setting in settings:
         options = dict(setting)
         parameter = torch.nn.Parameter(torch.zeros(1))
         optimizer = torch.optim.SGD([parameter], lr=options.pop("lr"))
-        scheduler = CosineAnnealing(optimizer, **options)
+        scheduler = schedule(optimizer, **options)
         rates = []
         for _ in range(min(setting["max_steps"], 60) + 6):
             rates.append(optimizer.param_groups[0]["lr"])
@@ -254,6 +271,7 @@ MAKERS = {
     "frames": frames,
     "token_channels": token_channels,
     "cosine_annealing": cosine_annealing,
+    "inverse_square_root_annealing": inverse_square_root_annealing,
     "resample": resample,
     "english_normalizer": english_normalizer,
 }

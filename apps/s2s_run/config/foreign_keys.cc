@@ -30,6 +30,7 @@ constexpr std::array kStrategies = {
     Strategy{"FSDPStrategy", "{name: fsdp}"},
     Strategy{"FSDP2Strategy", "{name: fsdp}"},
     Strategy{"ModelParallelStrategy", "{name: model_parallel}"},
+    Strategy{"AutomodelParallelStrategy", "{name: model_parallel}"},
     Strategy{"MegatronStrategy", "{name: model_parallel}"},
     Strategy{"deepspeed", "{name: fsdp, zero_stage: 2}"},  // Lightning's default stage
     Strategy{"DeepSpeedStrategy", "{name: fsdp, zero_stage: 2}"},
@@ -68,6 +69,8 @@ constexpr std::array kOptions = {
     Option{"tp_size", "", "tensor_parallel_size", ""},
     Option{"tp", "", "tensor_parallel_size", ""},
     Option{"dp_replicate", "", "replicate_size", ""},
+    Option{"dp_replicate_size", "", "replicate_size", ""},
+    Option{"activation_checkpointing_llm", "true", "activation_checkpointing", "full"},
     Option{"num_replicas", "", "replicate_size", ""},
     Option{"stage", "", "zero_stage", ""},
     Option{"sharding_strategy", "FULL_SHARD", "zero_stage", "3"},
@@ -117,6 +120,12 @@ constexpr std::array kWithoutEffect = {
     Reason{"offload_optimizer", "false", kOff},
     Reason{"pipeline_model_parallel_size", "1", kOff},
     Reason{"context_parallel_size", "1", kOff},
+    Reason{"pp_size", "1", kOff},
+    Reason{"cp_size", "1", kOff},
+    Reason{"ep_size", "", "the language models here have no experts"},
+    Reason{"moe_config", "", "the language models here have no experts"},
+    Reason{"activation_checkpointing_llm", "false", kOff},
+    Reason{"activation_checkpointing_perception", "false", kOff},
 };
 
 struct Advice {
@@ -147,7 +156,8 @@ constexpr const char* kEncoder =
     "it is read with a .nemo file in model.pretrained_asr, or with preprocessor and encoder of its "
     "own; else write encoder: {name: fastconformer} and modality_adapter";
 constexpr const char* kCodec =
-    "write codec: {name: mel_fsq}; NeMo's codecs are not read (s2s-run plugin list --kind codec)";
+    "write codec: {name: mel_fsq}; of NeMo's codecs, only that of EAR-TTS is read (s2s-run plugin "
+    "list --kind codec)";
 constexpr const char* kTokenizer = "write tokenizer: {name: hf, path: FOLDER}";
 constexpr const char* kPartName =
     "write name (see s2s-run plugin list); Python classes are not loaded";
@@ -158,6 +168,7 @@ constexpr const char* kNoAugmentation =
     "changed audio to the data set";
 constexpr const char* kOwnLlm = "the plugin of the language model knows its parts; remove the key";
 constexpr const char* kTokenIds = "write tokens: {bos: ID, eos: ID, pad: ID}";
+constexpr const char* kNoExperts = "the language models here have no experts; remove the key";
 constexpr const char* kNoAxis = "this axis is not implemented; remove the key";
 
 constexpr std::array kAdvice = {
@@ -183,6 +194,11 @@ constexpr std::array kAdvice = {
     Advice{"trainer.strategy", "allgather_bucket_size", kBucket},
     Advice{"trainer.strategy", "pipeline_model_parallel_size", kNoAxis},
     Advice{"trainer.strategy", "context_parallel_size", kNoAxis},
+    Advice{"trainer.strategy", "pp_size", kNoAxis},
+    Advice{"trainer.strategy", "cp_size", kNoAxis},
+    Advice{"trainer.strategy", "activation_checkpointing_perception", kRecompute},
+    Advice{"trainer.strategy", "distributed_config",
+           "write its keys here: sequence_parallel, offload: params"},
     Advice{"trainer.strategy", "config", "only name: deepspeed, fsdp and accelerate read a file"},
     Advice{"model", "pretrained_llm", kLlm},
     Advice{"model", "pretrained_asr", kAsr},
@@ -205,6 +221,14 @@ constexpr std::array kAdvice = {
     Advice{"model", "prompt_format", "turns are taken from the data; remove the key"},
     Advice{"model", "init_from_checkpoint", "write exp_manager.resume_from_checkpoint"},
     Advice{"model", "peft", "write lora: {r: 8, lora_alpha: 16}"},
+    Advice{"model", "pretrained_lm_name",
+           "this is no folder on this machine, and nothing is downloaded; give the folder of the "
+           "tokenizer, or write tokenizer: {name: hf, path: FOLDER}"},
+    Advice{"model", "codec_config", "write codec: {name: rvq_vae, ...}"},
+    Advice{"model", "aux_loss_coeff", kNoExperts},
+    Advice{"model", "train_gate", kNoExperts},
+    Advice{"model", "mtp", "this head is not implemented; remove the key"},
+    Advice{"", "dflash", "this training of a draft model is not implemented; remove the key"},
     Advice{"model.lora", "dim", "write r"},
     Advice{"model.lora", "alpha", "write lora_alpha"},
     Advice{"model.lora", "dropout", "write lora_dropout"},

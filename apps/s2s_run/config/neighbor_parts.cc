@@ -26,6 +26,7 @@ constexpr std::array kClasses = {
     Class{"optimizer", "FusedAdam", "adamw"},
     Class{"optimizer", "FlashAdamW", "adamw"},
     Class{"lr_scheduler", "CosineAnnealing", "cosine_annealing"},
+    Class{"lr_scheduler", "InverseSquareRootAnnealing", "inverse_square_root_annealing"},
 };
 
 /// Options that only select between equivalent implementations.
@@ -86,6 +87,21 @@ void refuse_device_list(Config& trainer, Findings& findings) {
   trainer.erase("devices");
 }
 
+/// NeMo's precisions of FlashOptim: 16-bit weights whose missing bits the optimizer keeps. Here the
+/// weights have all bits, and a step computes with 16.
+void translate_precision(Config& trainer, ConfigNotes& notes) {
+  Config* const precision = trainer.find("precision");
+  if (precision == nullptr || !precision->is_scalar()) return;
+  const Config theirs = *precision;
+  const bool is_bf16 = theirs.text() == "bf16-flash" || theirs.text() == "bf16-automodel";
+  const bool is_fp16 = theirs.text() == "fp16-flash" || theirs.text() == "fp16-automodel";
+  if (!is_bf16 && !is_fp16) return;
+  *precision = Config::scalar(is_bf16 ? "bf16-mixed" : "16-mixed");
+  precision->set_origin(theirs.origin());
+  notes.others.push_back(config_place("trainer.precision", theirs) + ": " + config_value(theirs) +
+                         " is read as " + precision->text() + " (float32 weights)");
+}
+
 /// NeMo's key contains only the name.
 void name_scorer(Config& model) {
   Config* const scorer = model.find("scoring_asr");
@@ -115,6 +131,17 @@ void name_source(Config& block, const Config& around, const std::string& path, C
   notes.others.push_back(path + ": read as name: " + name);
   const Origin origin = block.origin();
   give_name(block, "name", name, origin);
+}
+
+/// Conversations mark the places of audios as the model does, unless they say another tag.
+void take_tag_of_model(Config& block, const Config& around, const Config& tag) {
+  const auto has = [&](const char* key) {
+    return block.find(key) != nullptr || around.find(key) != nullptr;
+  };
+  const Config* const own = block.find("name");
+  const Config* const name = own != nullptr ? own : around.find("name");
+  const bool is_one = name != nullptr && name->is_scalar() && name->text() == "conversations";
+  if (is_one && !has("audio_locator_tag")) block["audio_locator_tag"] = tag;
 }
 
 /// The model_type in config.json of a folder ("llama"); "" when it has none. Errors: those of
@@ -155,20 +182,29 @@ void name_language_model(Config& config, const std::vector<std::string>& familie
 void name_data_sources(Config& config, ConfigNotes& notes) {
   Config* const data = config.find("data");
   if (data == nullptr) return;
+  const Config* const tag = config.find_path("model.audio_locator_tag");
   Config* const train = data->find("train_ds");
   if (train != nullptr && reads_cuts(*train)) name_source(*train, *train, "data.train_ds", notes);
+  if (train != nullptr && train->is_map() && tag != nullptr) {
+    take_tag_of_model(*train, *train, *tag);
+  }
   Config* const validation = data->find("validation_ds");
   Config* const sets = validation == nullptr ? nullptr : validation->find("datasets");
-  if (sets == nullptr || validation->find("name") != nullptr) return;
+  if (sets == nullptr) return;
   for (auto& [name, set] : sets->entries()) {
-    if (reads_cuts(set))
+    if (validation->find("name") == nullptr && reads_cuts(set)) {
       name_source(set, *validation, "data.validation_ds.datasets." + name, notes);
+    }
+    if (set.is_map() && tag != nullptr) take_tag_of_model(set, *validation, *tag);
   }
 }
 
 void translate_parts(Config& config, Findings& findings, ConfigNotes& notes) {
   Config* const trainer = config.find("trainer");
-  if (trainer != nullptr && trainer->is_map()) refuse_device_list(*trainer, findings);
+  if (trainer != nullptr && trainer->is_map()) {
+    refuse_device_list(*trainer, findings);
+    translate_precision(*trainer, notes);
+  }
   Config* const model = config.find("model");
   if (model == nullptr || !model->is_map()) return;
   name_scorer(*model);

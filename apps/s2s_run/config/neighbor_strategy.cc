@@ -133,6 +133,7 @@ class Translation {
       const OurOption ours = our_strategy_option(key, value);
       if (ours.key.empty()) continue;
       strategy_.erase(key);
+      if (value.is_null()) continue;  // NeMo's word for the default
       Config ours_value = ours.value.empty() ? value : Config::scalar(ours.value);
       ours_value.set_origin(value.origin());
       note_read_as(path_of(key), value, ours.key + ": " + ours_value.text());

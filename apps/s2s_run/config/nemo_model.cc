@@ -1,6 +1,7 @@
 // Reads the `model` block of a configuration of NeMo speechlm2: which model it is, and its
 // pretrained parts where they are files of this machine.
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string>
@@ -10,6 +11,7 @@
 #include "s2s/foreign_text.h"
 #include "s2s/model_parts.h"
 #include "s2s_run/config/foreign_keys.h"
+#include "s2s_run/config/nemo_keys.h"
 #include "weights/archives.h"
 
 namespace s2s::run {
@@ -154,7 +156,16 @@ class NemoModel {
 
 void translate_nemo_model(Config& config, Findings& findings, ConfigNotes& notes) {
   Config* const model = config.find("model");
-  if (model != nullptr && model->is_map()) NemoModel(*model, findings, notes).translate();
+  if (model == nullptr || !model->is_map()) return;
+  NemoModel(*model, findings, notes).translate();
+  const Config* const type = model->find("type");
+  if (type == nullptr || !type->is_scalar()) return;
+  const std::string name = type->text();
+  const bool is_nemo = std::any_of(kMarks.begin(), kMarks.end(),
+                                   [&](const Mark& mark) { return name == mark.type; });
+  if (!is_nemo) return;  // another model may have options of these names
+  if (name == "duplex_eartts") read_nemo_eartts(config, notes);
+  move_nemo_keys(config, name, notes);
 }
 
 }  // namespace s2s::run

@@ -66,7 +66,8 @@ HfTokenizer::HfTokenizer(const HfOptions& options, const std::string& path,
     special_ =
         choose_special_ids(options, files_, root["post_processor"], parts_->vocabulary, place);
   } catch (const Error& error) {
-    const bool is_asked = options.bos_id || options.eos_id || options.pad_id;
+    const bool is_asked = options.bos_id || options.eos_id || options.pad_id || options.bos_token ||
+                          options.eos_token || options.pad_token;
     if (is_asked || error.id() != "tokenizer/special-ids") throw;
     no_special_ids_ = error;
   }

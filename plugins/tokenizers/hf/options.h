@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "s2s/config.h"
@@ -27,6 +28,7 @@ struct TrainOptions {
 
 struct HfOptions : SpecialIdOptions {
   std::string path;
+  std::optional<std::string> bos_token, eos_token, pad_token;
   std::vector<std::string> additional_special_tokens;
   TrainOptions train;
 
@@ -34,6 +36,9 @@ struct HfOptions : SpecialIdOptions {
     v("path", path, "tokenizer.json, or a folder that contains one");
     SpecialIdOptions::visit(v, "default: from the template or the files in the same folder",
                             "default: PAD from the files, or else the unknown token");
+    v("bos_token", bos_token, "the token of bos_id, by its text");
+    v("eos_token", eos_token, "the token of eos_id, by its text");
+    v("pad_token", pad_token, "the token of pad_id, by its text");
     v("additional_special_tokens", additional_special_tokens,
       "special tokens to add; those that the files lack get the next free ids, in this order");
     v("train", train, "train a byte-level tokenizer at the first use");

@@ -80,11 +80,17 @@ std::string template_token(const JsonPlace& single, bool first) {
 
 class SpecialTokenFinder {
  public:
-  SpecialTokenFinder(const TokenizerFiles& files, const JsonPlace& post_processor,
-                     const Vocabulary& vocabulary, const std::string& place)
-      : files_(files), post_(post_processor), vocabulary_(vocabulary), place_(place) {}
+  SpecialTokenFinder(const HfOptions& options, const TokenizerFiles& files,
+                     const JsonPlace& post_processor, const Vocabulary& vocabulary,
+                     const std::string& place)
+      : options_(options),
+        files_(files),
+        post_(post_processor),
+        vocabulary_(vocabulary),
+        place_(place) {}
 
   int64_t find(const Role& role, const std::vector<int64_t>& taken) const {
+    if (const auto id = from_options(role)) return *id;
     if (const auto id = from_settings(role)) return *id;
     if (const auto id = from_template(role)) return *id;
     if (const auto id = from_names(role)) return *id;
@@ -108,6 +114,15 @@ class SpecialTokenFinder {
       }
     }
     return "";
+  }
+
+  std::optional<int64_t> from_options(const Role& role) const {
+    const auto& token = &role == &bos_role()   ? options_.bos_token
+                        : &role == &eos_role() ? options_.eos_token
+                                               : options_.pad_token;
+    if (!token) return std::nullopt;
+    if (const auto id = vocabulary_.find(*token)) return *id;
+    throw errors::unknown_special(place_, place_ + "." + role.setting, *token, role.option);
   }
 
   std::optional<int64_t> from_settings(const Role& role) const {
@@ -145,6 +160,7 @@ class SpecialTokenFinder {
     return found.front();
   }
 
+  const HfOptions& options_;
   const TokenizerFiles& files_;
   const JsonPlace& post_;
   const Vocabulary& vocabulary_;
@@ -230,7 +246,7 @@ void check_post_processor(const JsonPlace& place) {
 SpecialIds choose_special_ids(const HfOptions& options, const TokenizerFiles& files,
                               const JsonPlace& post_processor, const Vocabulary& vocabulary,
                               const std::string& place) {
-  const SpecialTokenFinder finder(files, post_processor, vocabulary, place);
+  const SpecialTokenFinder finder(options, files, post_processor, vocabulary, place);
   const auto find = [&](const std::string& option, const std::vector<int64_t>& taken) {
     const Role& role = option == "bos_id"   ? bos_role()
                        : option == "eos_id" ? eos_role()

@@ -1,0 +1,128 @@
+// NeMo speechlm2's example configurations, whole, with the parts and data of this machine.
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "cli/train/tiny_run.h"
+#include "common/contains.h"
+#include "common/places.h"
+
+using namespace s2s::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string nemo_config(const std::string& name) {
+  return source_dir() + "/tests/cli/train/nemo_configs/" + name + ".yaml";
+}
+
+/// A folder as Hugging Face writes it, without weights: config.json and a tokenizer.
+std::string llm_folder(const TemporaryFolder& folder) {
+  const fs::path llm = folder.path() / "llm";
+  fs::create_directories(llm);
+  write_text(llm / "config.json", R"({"model_type": "llama", "hidden_size": 32,
+    "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2,
+    "vocab_size": 1000})");
+  fs::copy_file(source_dir() + "/tests/reference/data/hf_tokenizer_tinyllama.json",
+                llm / "tokenizer.json", fs::copy_options::overwrite_existing);
+  return llm.string();
+}
+
+std::string archive() {
+  return "model.pretrained_asr=" + source_dir() + "/tests/reference/data/archive.nemo";
+}
+
+/// What every user of these files writes on the command line: a machine and a short run.
+Words short_run(const fs::path& run) {
+  return {"trainer.accelerator=cpu",       "trainer.devices=1",
+          "trainer.precision=32",          "trainer.max_steps=2",
+          "trainer.limit_train_batches=2", "trainer.val_check_interval=2",
+          "trainer.limit_val_batches=1",   "exp_manager.explicit_log_dir=" + run.string(),
+          "model.pretrained_weights=false"};
+}
+
+/// Cuts instead of the file's own sets.
+Words spoken_set() {
+  const std::string set = tiny_set().string();
+  return {"~model.scoring_asr", "~data.train_ds.input_cfg",
+          "data.train_ds.cuts_path=" + set + "/train.jsonl",
+          "~data.validation_ds.datasets.val_set_0.shar_path",
+          "data.validation_ds.datasets.val_set_0.cuts_path=" + set + "/dev.jsonl"};
+}
+
+/// Trains two steps and validates. Returns the last line of the metrics.
+nlohmann::ordered_json trained(const std::string& name, const TemporaryFolder& folder,
+                               const Words& more) {
+  const fs::path run = folder.path() / "run";
+  const Words words = with(with({"train", nemo_config(name)}, short_run(run)), more);
+  const Outcome result = run_s2s(words);
+  REQUIRE_MESSAGE(result.exit_code == 0, result.output);
+  CHECK(num_steps_logged(run) == 2);
+  const auto lines = metrics(run);
+  REQUIRE(!lines.empty());
+  return lines.back();
+}
+
+}  // namespace
+
+TEST_CASE("a file of NeMo's, as it is, is told what this machine lacks and nothing else") {
+  // Names of a hub, values to fill in, and the scorer; `more`: of the file.
+  const std::map<std::string, std::vector<std::string>> expected = {
+      {"duplex_stt", {"'pretrained_llm'", "'pretrained_asr'", "'perception'"}},
+      {"duplex_eartts", {"'pretrained_lm_name'", "model.codec.path", "no scorer named"}},
+      {"salm_automodel", {"'pretrained_llm'", "'pretrained_asr'", "'perception'"}}};
+  for (const auto& [name, lacks] : expected) {
+    CAPTURE(name);
+    const Outcome result = run_s2s({"config", "check", nemo_config(name), "--json"});
+    CHECK(result.exit_code == 3);
+    const auto findings = nlohmann::json::parse(result.output)["findings"];
+    size_t unknown_keys = 0, keys_of_list = 0;
+    for (const auto& finding : findings) unknown_keys += finding["id"] == "config/unknown-key";
+    for (const std::string& lack : lacks) {
+      CHECK_MESSAGE(contains(result.output, lack), lack);
+      keys_of_list += lack.front() == '\'';
+    }
+    CHECK_MESSAGE(unknown_keys == keys_of_list, result.output);
+  }
+}
+
+TEST_CASE("duplex_stt.yaml of NeMo trains with an archive and a folder of this machine") {
+  const TemporaryFolder folder;
+  const auto last =
+      trained("duplex_stt", folder,
+              with(spoken_set(), {"model.pretrained_llm=" + llm_folder(folder), archive(),
+                                  "model.perception.modality_adapter.d_model=16"}));
+  CHECK(last.contains("txt_bleu"));
+}
+
+TEST_CASE("duplex_eartts.yaml of NeMo trains with a small model") {
+  const TemporaryFolder folder;
+  const std::string sizes =
+      "={hidden_size: 16, intermediate_size: 32, num_hidden_layers: 1, num_attention_heads: 2, "
+      "num_key_value_heads: 2, head_dim: 8, attention_dropout: 0}";
+  const auto last = trained(
+      "duplex_eartts", folder,
+      with(spoken_set(),
+           {"model.pretrained_lm_name=" + llm_folder(folder), "model.pretrained_audio_codec=null",
+            "model.pad_token=<unk>", "model.codec_config.base_hidden_size=8",
+            "model.tts_config.backbone_config" + sizes,
+            "model.tts_config.cas_config.backbone_config.encoder" + sizes,
+            "model.tts_config.mog_head_config={intermediate_size: 16, num_layers: 1, low_rank: 4, "
+            "num_predictions: 8}"}));
+  CHECK(std::isfinite(last["loss"].get<double>()));
+}
+
+TEST_CASE("salm_automodel.yaml of NeMo trains as a SALM without experts") {
+  const TemporaryFolder folder;
+  const std::string set = tiny_set().string();
+  const auto last = trained(
+      "salm_automodel", folder,
+      {"model.pretrained_llm=" + llm_folder(folder), archive(), "model.prompt_format=llama2",
+       "model.perception.modality_adapter.d_model=16", "~model.perception.output_dim",
+       "model.lr_scheduler.warmup_steps=1",
+       "data.train_ds.input_cfg.0.cuts_path=" + set + "/train.jsonl",
+       "data.validation_ds.datasets.val_set_0.input_cfg.0.cuts_path=" + set + "/dev.jsonl"});
+  CHECK(last.contains("acc"));
+}
