@@ -107,10 +107,10 @@ TEST_CASE("keys of config.json that change the numbers and are not built are ref
   CHECK(translate_error(plugins, "llama", "").empty());
   CHECK(translate_error(plugins, "llama",
                         R"(, "torch_dtype": "bfloat16", "rope_scaling": null, "mlp_bias": false,
-                           "attention_dropout": 0.0, "head_dim": null, "use_cache": true)")
+                           "attention_dropout": 0.1, "head_dim": null, "use_cache": true)")
             .empty());
   for (const char* keys :
-       {R"(, "hidden_act": "gelu")", R"(, "attention_dropout": 0.1)", R"(, "new_feature": 3)",
+       {R"(, "hidden_act": "gelu")", R"(, "hidden_dropout": 0.1)", R"(, "new_feature": 3)",
         R"(, "quantization_config": {"bits": 4})", R"(, "sliding_window": 128)",
         R"(, "rope_scaling": {"rope_type": "longrope", "factor": 4.0})",
         R"(, "rope_scaling": {"rope_type": "yarn"})",

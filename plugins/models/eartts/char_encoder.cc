@@ -64,7 +64,8 @@ at::Tensor CharAttention::operator()(const at::Tensor& x_NLH, const at::Tensor& 
   if (const auto cap = options_.attn_logit_softcapping) scores = (scores / *cap).tanh() * *cap;
   // A subword may have no character: a finite number, so that its row is not NaN.
   const double least = std::numeric_limits<float>::lowest();
-  const at::Tensor weights = scores.to(at::kFloat).masked_fill(hidden_keys, least).softmax(-1);
+  at::Tensor weights = scores.to(at::kFloat).masked_fill(hidden_keys, least).softmax(-1);
+  weights = at::dropout(weights, options_.attention_dropout, is_training());
   const at::Tensor seen = at::matmul(weights.to(value.scalar_type()), value);
   return o_proj_(seen.transpose(1, 2).reshape({count, length, -1}));
 }

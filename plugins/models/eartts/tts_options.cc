@@ -23,7 +23,6 @@ const std::vector<std::string> kHarmlessKeys = {"vocab_size",
                                                 "rope_parameters",
                                                 "hidden_activation",
                                                 "dropout_rate",
-                                                "attention_dropout",
                                                 "architectures",
                                                 "transformers_version"};
 
@@ -36,9 +35,7 @@ void check_char_encoder(const Config& encoder, const std::string& path) {
   };
   check("hidden_activation", "gelu_pytorch_tanh",
         [](const Config& value) { return value.text() == "gelu_pytorch_tanh"; });
-  for (const char* key : {"dropout_rate", "attention_dropout"}) {
-    check(key, "0", [&](const Config& value) { return value.as_double(path) == 0; });
-  }
+  check("dropout_rate", "0", [&](const Config& value) { return value.as_double(path) == 0; });
   check("rope_parameters", "rope_type: default", [](const Config& value) {
     const Config* type = value.find("rope_type");
     return type == nullptr || type->text() == "default";
@@ -60,6 +57,8 @@ void CharEncoderOptions::visit(OptionVisitor& v) {
     at_least(0));
   v("attn_logit_softcapping", attn_logit_softcapping, "soft cap of scores; null: none");
   v("attention_bias", attention_bias, "biases in attention's projections");
+  v("attention_dropout", attention_dropout,
+    "probability that an attention weight is dropped while training", between(0, 1));
   v("sliding_window", sliding_window,
     "characters that see each other; must be longer than every subword", at_least(1));
 }

@@ -31,6 +31,7 @@ struct MogOptions {
 
 /// The encoder of a subword's characters: transformers' T5GemmaEncoderModel.
 struct CharEncoderOptions {
+  double attention_dropout = 0;
   int64_t hidden_size = 2304;
   int64_t intermediate_size = 9216;
   int64_t num_hidden_layers = 26;

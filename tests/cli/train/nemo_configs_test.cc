@@ -101,7 +101,7 @@ TEST_CASE("duplex_eartts.yaml of NeMo trains with a small model") {
   const TemporaryFolder folder;
   const std::string sizes =
       "={hidden_size: 16, intermediate_size: 32, num_hidden_layers: 1, num_attention_heads: 2, "
-      "num_key_value_heads: 2, head_dim: 8, attention_dropout: 0}";
+      "num_key_value_heads: 2, head_dim: 8, attention_dropout: 0.1}";
   const auto last = trained(
       "duplex_eartts", folder,
       with(spoken_set(),

@@ -71,6 +71,7 @@ struct AttentionSpec {
   double scale = 0;     // of the products of queries and keys; 0: 1 / sqrt(head_dim)
   double soft_cap = 0;  // scores become cap * tanh(score / cap); 0: no cap
   int64_t window = 0;   // positions that a query sees, including its own; 0: no limit
+  double dropout = 0;   // probability that a weight is dropped while training
 };
 
 /// Activation function of the MLP's gate; kGeluTanh is the tanh approximation of GELU.
@@ -127,7 +128,7 @@ class GroupedQueryAttention : public BlockOf<const SequenceInfo&> {
   /// The products of queries, keys and values if they are computed as one; else empty.
   std::vector<at::Tensor> joined_parts(const at::Tensor& x_BTH);
   at::Tensor attend_cached(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                           KvCache* cache) const;
+                           KvCache* cache, const AttentionSpec& spec) const;
 
   int64_t layer_;
   int64_t head_dim_;

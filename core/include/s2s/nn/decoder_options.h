@@ -44,6 +44,7 @@ struct DecoderOptions {
   bool tie_word_embeddings = false;
   bool attention_bias = false;
   bool mlp_bias = false;
+  double attention_dropout = 0;
   double initializer_range = 0.02;
   int64_t max_position_embeddings = 2048;
   std::optional<int64_t> pad_token_id;

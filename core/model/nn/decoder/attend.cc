@@ -152,7 +152,7 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k_all, const at::Tensor
       at::GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad());
   if (num_new == 1 && !wants_gradient) return attend_one(q, k, v, spec);
   const bool is_causal = num_new == reach && (spec.window == 0 || reach <= spec.window);
-  const bool flash = has_flash(q) && spec.soft_cap == 0;
+  const bool flash = has_flash(q) && spec.soft_cap == 0 && spec.dropout == 0;
   if (flash && !is_causal && spec.window > 0) return flash_in_window(q, k, v, spec);
   const bool repeats = !(flash && is_causal);
   const int64_t shared = q.size(1) / k.size(1);
@@ -162,7 +162,8 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k_all, const at::Tensor
   if (spec.soft_cap > 0) return attend_capped(q, keys, values, visible(), spec);
   std::optional<at::Tensor> mask;
   if (!is_causal) mask = visible();
-  return at::scaled_dot_product_attention(q, keys, values, mask, 0.0, is_causal, scale_of(q, spec),
+  return at::scaled_dot_product_attention(q, keys, values, mask, spec.dropout, is_causal,
+                                          scale_of(q, spec),
                                           /*enable_gqa=*/keys.size(1) != q.size(1));
 }
 
@@ -170,7 +171,7 @@ at::Tensor attend_documents(const at::Tensor& q, const at::Tensor& k, const at::
                             const SequenceInfo& info, const AttentionSpec& spec) {
   std::vector<int64_t> lengths;
   for (const DocumentSpan& document : *info.documents) lengths.push_back(document.length);
-  if (has_flash(q) && spec.soft_cap == 0) {
+  if (has_flash(q) && spec.soft_cap == 0 && spec.dropout == 0) {
     const auto rows = [](const at::Tensor& x) { return x.transpose(1, 2).squeeze(0); };
     const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
     std::optional<int64_t> left, right;

@@ -36,8 +36,9 @@ at::Tensor probabilities(const at::Tensor& tanh_of_scores, const at::Tensor& vis
 }
 
 at::Tensor attend_plain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                        const at::Tensor& visible, const Cap& cap) {
-  const at::Tensor weights = probabilities(tanh_scores(q, k, cap), visible, cap);
+                        const at::Tensor& visible, const Cap& cap, double dropout = 0) {
+  at::Tensor weights = probabilities(tanh_scores(q, k, cap), visible, cap);
+  if (dropout > 0) weights = at::dropout(weights, dropout, /*train=*/true);
   return at::matmul(weights.to(v.scalar_type()), v);
 }
 
@@ -111,7 +112,7 @@ double scale_of(const at::Tensor& q, const AttentionSpec& spec) {
 at::Tensor attend_capped(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                          const at::Tensor& visible, const AttentionSpec& spec, int64_t most_bytes) {
   const Cap cap = {scale_of(q, spec), spec.soft_cap};
-  if (q.is_cpu()) return attend_plain(q, k, v, visible, cap);
+  if (q.is_cpu() || spec.dropout > 0) return attend_plain(q, k, v, visible, cap, spec.dropout);
   // The products of the backward pass are to have autocast's dtype, too.
   const at::DeviceType device = q.device().type();
   const bool casts = at::autocast::is_autocast_enabled(device);

@@ -62,8 +62,10 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x_BTH, const Sequenc
   const at::Tensor q = turned(0, q_proj, q_norm.get());
   const at::Tensor k = turned(1, k_proj, k_norm.get());
   const at::Tensor v = product(2, v_proj).transpose(1, 2);
-  const at::Tensor y_BTHD = (info.documents != nullptr ? attend_documents(q, k, v, info, attention_)
-                                                       : attend_cached(q, k, v, info.cache))
+  AttentionSpec spec = attention_;
+  if (!is_training()) spec.dropout = 0;
+  const at::Tensor y_BTHD = (info.documents != nullptr ? attend_documents(q, k, v, info, spec)
+                                                       : attend_cached(q, k, v, info.cache, spec))
                                 .transpose(1, 2);
   return o_proj(y_BTHD.reshape({y_BTHD.size(0), y_BTHD.size(1), -1}));
 }
@@ -75,15 +77,16 @@ std::vector<at::Tensor> GroupedQueryAttention::joined_parts(const at::Tensor& x_
 }
 
 at::Tensor GroupedQueryAttention::attend_cached(const at::Tensor& q, const at::Tensor& k,
-                                                const at::Tensor& v, KvCache* cache) const {
-  if (cache == nullptr) return attend(q, k, v, attention_);
+                                                const at::Tensor& v, KvCache* cache,
+                                                const AttentionSpec& spec) const {
+  if (cache == nullptr) return attend(q, k, v, spec);
   FixedKeys* const fixed = cache->fixed();
   if (fixed != nullptr && q.size(2) == 1) {
     S2S_ASSERT(cache->length() < fixed->capacity(), "memory is reserved before each step");
-    return attend_fixed(q, fixed->store(layer_, k, v, attention_.window), attention_);
+    return attend_fixed(q, fixed->store(layer_, k, v, spec.window), spec);
   }
-  const auto [keys, values] = cache->append(layer_, k, v, attention_.window);
-  return attend(q, keys, values, attention_);
+  const auto [keys, values] = cache->append(layer_, k, v, spec.window);
+  return attend(q, keys, values, spec);
 }
 
 }  // namespace s2s

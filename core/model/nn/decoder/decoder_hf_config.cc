@@ -16,11 +16,11 @@ namespace {
 using Names = std::set<std::string, std::less<>>;
 
 /// Keys that have the same name as an option.
-const Names kCopied = {"vocab_size",          "hidden_size",         "intermediate_size",
-                       "num_hidden_layers",   "num_attention_heads", "head_dim",
-                       "num_key_value_heads", "rms_norm_eps",        "rope_theta",
-                       "attention_bias",      "tie_word_embeddings", "mlp_bias",
-                       "initializer_range",   "pad_token_id",        "max_position_embeddings"};
+const Names kCopied = {
+    "vocab_size",          "hidden_size",    "intermediate_size",       "num_hidden_layers",
+    "num_attention_heads", "head_dim",       "num_key_value_heads",     "rms_norm_eps",
+    "rope_theta",          "attention_bias", "tie_word_embeddings",     "mlp_bias",
+    "initializer_range",   "pad_token_id",   "max_position_embeddings", "attention_dropout"};
 
 /// Keys without effect on the results: names, versions, storage dtypes, generation.
 const Names kNoEffect = {"architectures",
@@ -59,19 +59,12 @@ const Names kNullable = {"num_key_value_heads", "head_dim", "pad_token_id"};
 
 /// Keys that can change the results, with the values that do not. Null is always allowed.
 const std::map<std::string, std::vector<std::string>> kHarmless = {
-    {"hidden_act", {"silu", "swish"}},
-    {"attention_dropout", {"0", "0.0"}},
-    {"hidden_dropout", {"0", "0.0"}},
-    {"partial_rotary_factor", {"1", "1.0"}},
-    {"sliding_window", {}},
-    {"use_sliding_window", {"false"}},
-    {"quantization_config", {}},
-    {"add_cross_attention", {"false"}},
-    {"tie_encoder_decoder", {"false"}},
-    {"cross_attention_hidden_size", {}},
-    {"pruned_heads", {"{}"}},
-    {"rope_interleaved", {"false"}},
-    {"attention_multiplier", {"1", "1.0"}},
+    {"hidden_act", {"silu", "swish"}},       {"hidden_dropout", {"0", "0.0"}},
+    {"partial_rotary_factor", {"1", "1.0"}}, {"sliding_window", {}},
+    {"use_sliding_window", {"false"}},       {"quantization_config", {}},
+    {"add_cross_attention", {"false"}},      {"tie_encoder_decoder", {"false"}},
+    {"cross_attention_hidden_size", {}},     {"pruned_heads", {"{}"}},
+    {"rope_interleaved", {"false"}},         {"attention_multiplier", {"1", "1.0"}},
     {"logit_scale", {"1", "1.0"}},
 };
 

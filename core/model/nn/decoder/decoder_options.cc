@@ -74,6 +74,8 @@ void DecoderOptions::visit(OptionVisitor& v) {
   v("tie_word_embeddings", tie_word_embeddings, "tie the output head to the embedding");
   v("attention_bias", attention_bias, "biases on q, k, v and o");
   v("mlp_bias", mlp_bias, "biases in the MLP");
+  v("attention_dropout", attention_dropout,
+    "probability that an attention weight is dropped while training", between(0, 1));
   v("initializer_range", initializer_range, "standard deviation of initial weights", at_least(0));
   v("max_position_embeddings", max_position_embeddings,
     "context length that the weights were trained with; longer texts are accepted", at_least(1));
@@ -190,6 +192,7 @@ DecoderSpec decoder_spec(const DecoderOptions& options, const RopeTypes& rope_ty
              "families choose among the activations that core has");
   if (options.hidden_act != "silu") spec.activation = GateActivation::kGeluTanh;
   spec.initializer_range = options.initializer_range;
+  spec.attention.dropout = options.attention_dropout;
   spec.qkv_bias = spec.o_bias = options.attention_bias;
   spec.mlp_bias = options.mlp_bias;
   spec.weights_path = options.path.value_or("");

@@ -161,3 +161,28 @@ TEST_CASE("capped attention under autocast computes its products in autocast's d
     CHECK(largest(leaves[i].grad(), plain[i].grad()) < 0.1);
   }
 }
+
+TEST_CASE("dropout drops the weights that at::dropout drops after the softmax") {
+  at::manual_seed(11);
+  const at::Tensor q = at::randn({2, 4, 6, 8}), k = at::randn({2, 2, 6, 8}),
+                   v = at::randn({2, 2, 6, 8});
+  const auto repeated = [](const at::Tensor& x) { return x.repeat_interleave(2, 1); };
+  for (const int64_t window : {0, 3}) {
+    for (const double soft_cap : {0.0, 1.5}) {
+      CAPTURE(window);
+      CAPTURE(soft_cap);
+      const s2s::AttentionSpec spec{0, soft_cap, window, 0.4};
+      at::manual_seed(5);
+      const at::Tensor found = s2s::attend(q, k, v, spec);
+      at::Tensor scores = at::matmul(q, repeated(k).transpose(2, 3)) / std::sqrt(8.0);
+      if (soft_cap > 0) scores = soft_cap * (scores / soft_cap).tanh();
+      at::Tensor visible = at::ones({6, 6}, at::kBool).tril();
+      if (window > 0) visible = visible.triu(1 - window);
+      at::manual_seed(5);
+      const at::Tensor weights =
+          at::dropout(scores.masked_fill(visible.logical_not(), -INFINITY).softmax(-1), 0.4, true);
+      CHECK(largest(found, at::matmul(weights, repeated(v))) < 1e-6);
+      CHECK(largest(found, s2s::attend(q, k, v, {0, soft_cap, window, 0})) > 0.1);
+    }
+  }
+}
