@@ -37,6 +37,15 @@ std::vector<TokenMark> marks(const at::Tensor& tokens_T, int64_t length, int64_t
   return found;
 }
 
+/// Returns the texts of the user's turns, joined with one space.
+std::string user_words(const std::vector<Turn>& turns) {
+  std::string words;
+  for (const Turn& turn : turns) {
+    if (!turn.is_agent) words += (words.empty() ? "" : " ") + turn.text;
+  }
+  return words;
+}
+
 }  // namespace
 
 Validator::Validator(Model& model, const Sets& sets, ValidationSettings settings)
@@ -100,9 +109,9 @@ void Validator::add_numbers(ValidationReport& report) {
 /// `width`: number of samples that the user's audio is padded to.
 void Validator::answer(const SharedSets::Turn& turn, const Batch& batch, int64_t width) {
   const at::Tensor& user_BS = batch.source_audio_BS;
-  const Generation generated =
-      speech_->generate(at::constant_pad_nd(user_BS, {0, width - user_BS.size(1)}),
-                        batch.source_audio_lens_B, /*decode_audio=*/true);
+  Batch wide = batch;
+  wide.source_audio_BS = at::constant_pad_nd(user_BS, {0, width - user_BS.size(1)});
+  const Generation generated = speech_->answer(wide, /*decode_audio=*/true);
   if (!turn.counts || !is_answered(turn.number)) return;
   const size_t first = examples_.size();
   for (int64_t b = 0; b < batch.size(); ++b) {
@@ -126,6 +135,7 @@ void Validator::keep(const ReportExample& example) {
   kept.texts.emplace_back("reference", example.texts.reference);
   const SpokenTexts& texts = example.texts;
   if (texts.text_channel) kept.texts.emplace_back("text channel", *texts.text_channel);
+  if (texts.user_channel) kept.texts.emplace_back("user's words", *texts.user_channel);
   if (texts.heard_model) kept.texts.emplace_back("transcript", *texts.heard_model);
   kept_.push_back(std::move(kept));
 }
@@ -141,6 +151,10 @@ ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& b
   example.turns = batch.turns[row_number];
   example.texts.reference = batch.target_texts[row_number];
   example.texts.text_channel = generated.text[row_number];
+  if (!generated.user_text.empty()) {
+    example.texts.user_reference = user_words(example.turns);
+    example.texts.user_channel = generated.user_text[row_number];
+  }
   example.user = {row(batch.source_audio_BS, batch.source_audio_lens_B, b),
                   speech_->source_sample_rate_hz()};
   if (generated.audio_BS.defined()) {
