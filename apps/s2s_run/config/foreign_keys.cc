@@ -207,6 +207,9 @@ constexpr std::array kAdvice = {
     Advice{"data", "aug_by_swap_role", kNoSwap},
     Advice{"model", "force_align_user_text",
            "write data.user_text: stamped, with time marks in the texts; s2s does not align"},
+    Advice{"model", "advance_text_channel_by",
+           "only duplex_s2s, duplex_s2s_speech_decoder and duplex_stt move text channels (NeMo's "
+           "DuplexEARTTS reads this key and does not use it); remove the key"},
     Advice{"model", "force_align_device", "s2s does not align texts; remove the key"},
     Advice{"model", "prompt_format", "turns are taken from the data; remove the key"},
     Advice{"model", "init_from_checkpoint", "write exp_manager.resume_from_checkpoint"},
