@@ -278,6 +278,12 @@ TEST_CASE("an answer to validation data has its prompts and what the user said")
   batch.others["prompt_tokens"] = at::tensor(prompt, at::kLong).expand({2, length});
   batch.others["prompt_token_lens"] = at::full({2}, length, at::kLong);
   const Generation prompted = speech.answer(batch, false);
+  // Ranks of a sharded model have prompts of one width, also where no row has one.
+  Batch wide = batch;
+  wide.others["prompt_tokens"] = at::constant_pad_nd(batch.others["prompt_tokens"], {0, 3});
+  CHECK(speech.answer(wide, false).text == prompted.text);
+  wide.others["prompt_token_lens"] = at::zeros({2}, at::kLong);
+  CHECK(speech.answer(wide, false).text == plain.text);
   const auto own = f.model(std::string(kUserText) + R"(, "system_prompt": "be brief now")");
   CHECK_FALSE(prompted.tokens_text_BT.equal(plain.tokens_text_BT));
   CHECK(prompted.tokens_text_BT.equal(
