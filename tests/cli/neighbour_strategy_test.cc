@@ -79,17 +79,21 @@ TEST_CASE("augmentations of NeMo's speech-to-text data set are answered by name"
   const std::string path =
       folder.write("nemo.yaml",
                    "model: {type: duplex_stt, force_align_user_text: true, eos_token: </s>}\n"
-                   "data: {use_noise_aug: true, noise_min_snr: 5, early_interruption_prob: 0.1,\n"
+                   "data: {use_codec_aug: true, codec_prob: 0.1, aug_by_swap_role: true,\n"
+                   "       use_noise_aug: true, noise_min_snr: 5, early_interruption_prob: 0.1,\n"
                    "       word_align_position: right}\n");
   const CommandResult found = run_cli("config check " + path);
   CAPTURE(found.output);
   CHECK(found.exit_code == 3);
-  for (const char* part :
-       {"'use_noise_aug' in data", "'noise_min_snr' in data", "'early_interruption_prob' in data",
-        "augmentation", "s2s does not align", "read as model.tokenizer.eos_token"}) {
+  for (const char* part : {"'use_codec_aug' in data", "'codec_prob' in data",
+                           "'aug_by_swap_role' in data", "compression_enabled", "swapped roles",
+                           "s2s does not align", "read as model.tokenizer.eos_token"}) {
     CHECK_MESSAGE(has(found, part), part);
   }
-  CHECK_FALSE(has(found, "word_align_position"));
+  for (const char* part :
+       {"word_align_position", "use_noise_aug", "noise_min_snr", "early_interruption_prob"}) {
+    CHECK_FALSE_MESSAGE(has(found, part), part);
+  }
 }
 
 TEST_CASE("what has no twin here ends in one message that says what to write") {

@@ -12,6 +12,7 @@ import sys
 RULES = [
     (r"[jJ]son::parse\(", "parse_foreign_json (base/foreign_json.h)",
      {"core/foundation/base/foreign_json.h": "the function",
+      "plugins/data/audio_and_text/mixed_source.cc": "a plugin; asks is_json_depth_within",
       "plugins/tokenizers/hf/special_tokens.cc": "a plugin; asks is_json_depth_within before it",
       "core/training/eval/report/listening_report.cc": "text made in the same line",
       "core/training/eval/report/report_json.cc": "text made in the same line",

@@ -34,6 +34,27 @@ TrainedModel duplex_stt(const std::string& name, bool is_tied, const std::string
   return trained;
 }
 
+/// Replaces batches of audio by text: of each `period` of batches the second half.
+void mix_in_text(TrainedModel& trained, size_t period) {
+  for (size_t i = 0; i < trained.batches.size(); ++i) {
+    if (i % period < period / 2) continue;
+    Batch text = text_batch();
+    text.text_BT = (text.text_BT + static_cast<int64_t>(i % 5)).clamp_max(199);
+    text.text_labels_BT = at::where(text.text_labels_BT.lt(0), -100, text.text_BT);
+    trained.batches[i] = text;
+  }
+}
+
+/// Gives every batch text beside its audio.
+void add_text(TrainedModel& trained) {
+  for (size_t i = 0; i < trained.batches.size(); ++i) {
+    const Batch text = text_batch();
+    trained.batches[i].text_BT = (text.text_BT + static_cast<int64_t>(i % 5)).clamp_max(199);
+    trained.batches[i].text_labels_BT =
+        at::where(text.text_labels_BT.lt(0), -100, trained.batches[i].text_BT);
+  }
+}
+
 std::vector<RunLayout> layouts() {
   const std::string fsdp = R"("name": "fsdp")", parallel = R"("name": "model_parallel")";
   return {
@@ -55,6 +76,19 @@ TEST_CASE("the duplex speech-to-text model's layouts equal one process") {
       std::string(kUserText) +
       R"(, "delay_text_channel_by": 1, "token_loss_weight": {"pad": 0.5, "text": 2})";
   check_all({duplex_stt("duplex_stt, user text", true, user)}, layouts(), "duplex_stt");
+}
+
+TEST_CASE("runs that mix audio data and text data equal one process") {
+  const std::string keys = std::string(kUserText) + R"(, "text_to_text_loss_weight": 0.3)";
+  // As the source `audio_and_text` deals them: the ranks of a step get one kind. Periods of 4
+  // batches are steps in turns on two ranks, or one step of two micro-batches of each kind.
+  TrainedModel in_turns = duplex_stt("duplex_stt, audio and text in turns", true, keys);
+  mix_in_text(in_turns, 4);
+  TrainedModel zipped = duplex_stt("duplex_stt, audio beside text", false, keys);
+  add_text(zipped);
+  std::vector<RunLayout> few = layouts();
+  few.erase(few.begin() + 4);
+  check_all({in_turns, zipped}, few, "duplex_stt_mixed");
 }
 
 TEST_CASE("the duplex speech-to-text model on tensor ranks answers as on one") {

@@ -1,6 +1,7 @@
 #include <ATen/Functions.h>
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -298,4 +299,48 @@ TEST_CASE("the roles and rates of the data block are used") {
   check_contains(set.failure(), "[data/no-turns]");
   set.set("allow_no_turns", "true");
   CHECK(set.failure().empty());
+}
+
+TEST_CASE("changed audio of a batch depends on its number, not on threads, ranks or a restart") {
+  SmallSet set;
+  set.set("shuffle", "true");
+  std::filesystem::create_directories(set.dir.path() / "noise" / "street");
+  s2s::test::write_audio(set.dir / "noise/street/n.wav", 16000, s2s::test::ramp(9000, 1, 7));
+  Config data = Config::map();
+  for (const auto& [key, value] : {std::pair{"agent_audio", "false"},
+                                   {"use_noise_aug", "true"},
+                                   {"noise_aug_path", "noise"},
+                                   {"noise_prob", "1"}}) {
+    data[key] = Config::scalar(value);
+  }
+  const auto audio = [](s2s::DataSource& source, int count) {
+    std::vector<at::Tensor> all;
+    for (int i = 0; i < count; ++i) all.push_back(source.next()->source_audio_BS.clone());
+    return all;
+  };
+  const at::Tensor plain = audio(*set.open(), 1).front();
+  set.context.data = &data;
+  const std::vector<at::Tensor> expected = audio(*set.open(), 9);
+  CHECK(expected[0].sizes() == plain.sizes());
+  CHECK_FALSE(expected[0].equal(plain));
+  set.set("num_workers", "3");
+  const auto source = set.open();
+  audio(*source, 5);
+  const std::string state = source->state();
+  for (const bool is_restarted : {false, true}) {
+    const auto resumed = is_restarted ? set.open() : nullptr;
+    if (resumed) resumed->restore(state);
+    const auto rest = audio(resumed ? *resumed : *source, 4);
+    for (size_t i = 0; i < rest.size(); ++i) CHECK(rest[i].equal(expected[5 + i]));
+  }
+  set.context.data_size = 2;
+  set.context.data_rank = 1;
+  CHECK(audio(*set.open(), 2)[1].equal(expected[3]));
+  // One pass is a validation.
+  set.context.data_size = 1;
+  set.context.data_rank = 0;
+  set.set("repeat", "false");
+  const at::Tensor validated = audio(*set.open(), 1).front();
+  set.context.data = nullptr;
+  CHECK(validated.equal(audio(*set.open(), 1).front()));
 }

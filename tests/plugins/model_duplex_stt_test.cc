@@ -259,6 +259,39 @@ TEST_CASE("a system prompt changes the answers, and is not part of them") {
         losses(*f.model(R"("system_prompt": "be brief now")"), batch).at("total"));
 }
 
+TEST_CASE("an answer to validation data has its prompts and what the user said") {
+  SttFixture f;
+  Batch batch = make_batch({30, 20});
+  const auto model = f.model(kUserText);
+  AnswersSpeech& speech = speech_of(*model);
+  const Generation plain = speech.answer(batch, false);
+  CHECK(plain.tokens_text_BT.equal(
+      speech.generate(batch.source_audio_BS, batch.source_audio_lens_B, false).tokens_text_BT));
+  CHECK(plain.user_text.size() == 2);
+  CHECK(plain.user_text != plain.text);
+  CHECK(speech_of(*f.model()).answer(batch, false).user_text.empty());
+  // The same prompt in the data as in the options.
+  std::vector<int64_t> prompt = f.tokenizer.encode("be brief now");
+  prompt.insert(prompt.begin(), f.tokenizer.special_ids().bos);
+  prompt.push_back(f.tokenizer.special_ids().eos);
+  const auto length = static_cast<int64_t>(prompt.size());
+  batch.others["prompt_tokens"] = at::tensor(prompt, at::kLong).expand({2, length});
+  batch.others["prompt_token_lens"] = at::full({2}, length, at::kLong);
+  const Generation prompted = speech.answer(batch, false);
+  // Ranks of a sharded model have prompts of one width, also where no row has one.
+  Batch wide = batch;
+  wide.others["prompt_tokens"] = at::constant_pad_nd(batch.others["prompt_tokens"], {0, 3});
+  CHECK(speech.answer(wide, false).text == prompted.text);
+  wide.others["prompt_token_lens"] = at::zeros({2}, at::kLong);
+  CHECK(speech.answer(wide, false).text == plain.text);
+  const auto own = f.model(std::string(kUserText) + R"(, "system_prompt": "be brief now")");
+  CHECK_FALSE(prompted.tokens_text_BT.equal(plain.tokens_text_BT));
+  CHECK(prompted.tokens_text_BT.equal(
+      speech_of(*own)
+          .generate(batch.source_audio_BS, batch.source_audio_lens_B, false)
+          .tokens_text_BT));
+}
+
 TEST_CASE("the operations of a step are those of its matrices") {
   SttFixture f;
   const Batch batch = make_batch({14, 9});

@@ -163,9 +163,11 @@ constexpr const char* kPartName =
     "write name (see s2s-run plugin list); Python classes are not loaded";
 constexpr const char* kRunFolder =
     "checkpoints are in checkpoints/ of the run folder; write exp_manager.explicit_log_dir";
-constexpr const char* kNoAugmentation =
-    "this augmentation of NeMo's DuplexSTTDataset is not implemented; remove the key, or write the "
-    "changed audio to the data set";
+constexpr const char* kNoCodecs =
+    "s2s starts no ffmpeg: write compression_enabled: true in the data set, with compression_prob "
+    "and compression_codecs (opus, mp3, vorbis, gsm)";
+constexpr const char* kNoSwap =
+    "s2s does not make dialogues with swapped roles; remove the key, or write them to the data set";
 constexpr const char* kOwnLlm = "the plugin of the language model knows its parts; remove the key";
 constexpr const char* kTokenIds = "write tokens: {bos: ID, eos: ID, pad: ID}";
 constexpr const char* kNoExperts = "the language models here have no experts; remove the key";
@@ -215,8 +217,15 @@ constexpr std::array kAdvice = {
     Advice{"model", "eval_text_turn_taking",
            "texts have no time stamps, and metrics do not read them; remove the key"},
     Advice{"model", "custom_sample_inference", "run s2s-run generate --input FILE"},
+    Advice{"data", "use_codec_aug", kNoCodecs},
+    Advice{"data", "codec_prob", kNoCodecs},
+    Advice{"data", "codec_settings", kNoCodecs},
+    Advice{"data", "aug_by_swap_role", kNoSwap},
     Advice{"model", "force_align_user_text",
            "write data.user_text: stamped, with time marks in the texts; s2s does not align"},
+    Advice{"model", "advance_text_channel_by",
+           "only duplex_s2s, duplex_s2s_speech_decoder and duplex_stt move text channels (NeMo's "
+           "DuplexEARTTS reads this key and does not use it); remove the key"},
     Advice{"model", "force_align_device", "s2s does not align texts; remove the key"},
     Advice{"model", "prompt_format", "turns are taken from the data; remove the key"},
     Advice{"model", "init_from_checkpoint", "write exp_manager.resume_from_checkpoint"},
@@ -287,39 +296,6 @@ constexpr std::array kAdvice = {
     Advice{"", "num_machines", "write trainer.num_nodes"},
 };
 
-/// Keys of the `data` block that select or tune NeMo's augmentations of dialogues.
-constexpr std::array<std::string_view, 26> kAugmentationKeys = {"use_noise_aug",
-                                                                "noise_aug_path",
-                                                                "noise_prob",
-                                                                "noise_min_snr",
-                                                                "noise_max_snr",
-                                                                "noise_prob_scale_user",
-                                                                "noise_prob_scale_user_min_snr",
-                                                                "noise_prob_scale_user_max_snr",
-                                                                "snr_measure_dur",
-                                                                "noise_resample",
-                                                                "noise_prob_low_pass",
-                                                                "force_use_noise_augmentation",
-                                                                "use_room_ir_aug",
-                                                                "roomir_prob",
-                                                                "roomir_aug_path",
-                                                                "roomir_use_loudness_norm",
-                                                                "use_mic_ir_aug",
-                                                                "micir_prob",
-                                                                "micir_aug_path",
-                                                                "micir_use_loudness_norm",
-                                                                "use_codec_aug",
-                                                                "codec_prob",
-                                                                "codec_settings",
-                                                                "early_interruption_prob",
-                                                                "early_interruption_overlap_tokens",
-                                                                "aug_by_swap_role"};
-
-bool is_augmentation(std::string_view path, std::string_view key) {
-  return path == "data" && std::find(kAugmentationKeys.begin(), kAugmentationKeys.end(), key) !=
-                               kAugmentationKeys.end();
-}
-
 bool says(std::string_view wanted, const Config& value) {
   return wanted.empty() || (value.is_scalar() && value.text() == wanted);
 }
@@ -361,7 +337,6 @@ std::string instead_of(const std::string& path, const std::string& key, const Co
     if (!ours.value.empty()) return "write " + ours.key + ": " + ours.value;
     if (!ours.key.empty()) return "write " + ours.key;
   }
-  if (is_augmentation(path, key)) return kNoAugmentation;
   const auto find = [&key](std::string_view block) -> std::string {
     for (const Advice& advice : kAdvice) {
       if (advice.path == block && advice.key == key) return advice.write;

@@ -31,6 +31,12 @@ double power(const at::Tensor& samples_S) {
 
 }  // namespace
 
+at::Tensor convolve(const at::Tensor& audio_S, const at::Tensor& response_N) {
+  const int64_t full = audio_S.size(0) + response_N.size(0) - 1, padded = fast_length(full);
+  const at::Tensor spectrum = at::fft_rfft(audio_S, padded) * at::fft_rfft(response_N, padded);
+  return at::fft_irfft(spectrum, padded).slice(0, 0, full);
+}
+
 at::Tensor change_volume(const at::Tensor& audio_CS, double factor) { return audio_CS * factor; }
 
 at::Tensor clip_amplitude(const at::Tensor& audio_CS, const ClippingOptions& options) {
@@ -51,13 +57,11 @@ at::Tensor reverberate(const at::Tensor& audio_CS, const at::Tensor& response_RN
     throw std::runtime_error("audio of " + std::to_string(channels) +
                              " channels and an impulse response of " + std::to_string(responses));
   }
-  const int64_t full = length + response_RN.size(1) - 1, padded = fast_length(full);
   std::vector<at::Tensor> rows;
   for (int64_t c = 0; c < std::max(channels, responses); ++c) {
     const at::Tensor dry_S = audio_CS[channels == 1 ? 0 : c];
     const at::Tensor response_N = response_RN[responses == 1 ? 0 : c] * kResponseScale;
-    const at::Tensor spectrum = at::fft_rfft(dry_S, padded) * at::fft_rfft(response_N, padded);
-    const at::Tensor wet = at::fft_irfft(spectrum, padded);
+    const at::Tensor wet = convolve(dry_S, response_N);
     at::Tensor wet_S = wet.narrow(0, response_N.argmax().item<int64_t>(), length);
     const double after = keep_power ? power(wet_S) : 0;
     rows.push_back(after > 0 ? wet_S * std::sqrt(power(dry_S) / after) : wet_S);

@@ -38,6 +38,15 @@ at::Tensor normalize_loudness(const at::Tensor& audio_CS, double target_lufs,
 /// Shapes: [C, S], [R, N] -> [C or R, S].   Source: lhotse ReverbWithImpulseResponse.
 at::Tensor reverberate(const at::Tensor& audio_CS, const at::Tensor& response_RN, bool keep_power);
 
+/// The whole convolution.
+/// Shapes: [S], [N] -> [S + N - 1].   Source: scipy.signal.fftconvolve (mode full).
+at::Tensor convolve(const at::Tensor& audio_S, const at::Tensor& response_N);
+
+/// A Butterworth low-pass filter, computed in double.
+/// Source: scipy.signal.butter (btype low, digital) and lfilter.
+at::Tensor low_pass(const at::Tensor& audio_S, double cutoff_hz, int64_t sample_rate_hz,
+                    int64_t order);
+
 /// Encoded with 8 bits of mu-law companding and decoded.   Source: lhotse MuLawCodec.
 at::Tensor through_mu_law(const at::Tensor& audio_CS);
 

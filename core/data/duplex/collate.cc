@@ -139,9 +139,9 @@ void add_others(const std::vector<LoadedRow>& rows, int64_t pad, Batch& batch) {
     std::tie(batch.others["prompt_tokens"], batch.others["prompt_token_lens"]) =
         collate_tokens(rows, &SequenceText::prompt_tokens, pad);
   }
-  if (any([](const LoadedRow& row) { return row.text.is_asr; })) {
+  if (any([](const LoadedRow& row) { return row.text.task == "asr"; })) {
     std::vector<int64_t> is_asr;
-    for (const LoadedRow& row : rows) is_asr.push_back(row.text.is_asr ? 1 : 0);
+    for (const LoadedRow& row : rows) is_asr.push_back(row.text.task == "asr" ? 1 : 0);
     batch.others["task_is_asr"] = at::tensor(is_asr, at::kLong);
   }
 }
@@ -172,7 +172,7 @@ SequenceText make_sequence_text(const CutSequence& sequence, const BatchSpec& sp
                                 long_text);
   text.source_tokens = user_channel(turns, data, grid, tokenizer, text.source_counts);
   text.prompt_tokens = prompt_of(*sequence.parts.front().cut, data, tokenizer);
-  text.is_asr = sequence.parts.front().cut->custom_text("task") == "asr";
+  text.task = sequence.parts.front().cut->custom_text("task").value_or("");
   bool first = true;
   for (const Supervision& turn : turns) {
     const bool is_agent = contains(data.output_roles, turn.speaker);

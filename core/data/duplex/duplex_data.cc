@@ -108,6 +108,43 @@ void check_files_of(const Cut& cut, const Recording& recording,
 
 }  // namespace
 
+void UserAudioAugmentation::visit(OptionVisitor& v) {
+  const Bounds share = between(0, 1);
+  v("use_noise_aug", use_noise_aug, "training: mix noise into the user's audio");
+  v("noise_aug_path", noise_aug_path, "folder of noise, in files FOLDER/*/*.wav");
+  v("noise_prob", noise_prob, "share of the batches with noise", share);
+  v("noise_min_snr", noise_min_snr, "lowest signal-to-noise ratio in dB");
+  v("noise_max_snr", noise_max_snr, "highest signal-to-noise ratio in dB");
+  v("noise_prob_scale_user", noise_prob_scale_user,
+    "share of the rows that get another volume before the noise", share);
+  v("noise_prob_scale_user_min_snr", noise_prob_scale_user_min_snr,
+    "this volume's highest gain, as dB of attenuation");
+  v("noise_prob_scale_user_max_snr", noise_prob_scale_user_max_snr,
+    "this volume's lowest gain, as dB of attenuation");
+  v("snr_measure_dur", snr_measure_dur,
+    "seconds at the beginning in which powers are measured; 0: all", at_least(0));
+  v("noise_resample", noise_resample, "resample noise of another sample rate");
+  v("noise_prob_low_pass", noise_prob_low_pass, "share of the rows whose noise ends at 1 kHz",
+    share);
+  v("force_use_noise_augmentation", force_use_noise_augmentation,
+    "also change batches whose first cut has the task asr or s2s_duplex_overlap_as_s2s_duplex");
+  v("use_room_ir_aug", use_room_ir_aug, "training: convolve the user's audio with room responses");
+  v("roomir_aug_path", roomir_aug_path, "folder of impulse responses, in files FOLDER/*.wav");
+  v("roomir_prob", roomir_prob, "share of the batches with a room", share);
+  v("roomir_use_loudness_norm", roomir_use_loudness_norm,
+    "restore the loudness (ITU-R BS.1770); false: the root mean square");
+  v("use_mic_ir_aug", use_mic_ir_aug,
+    "training: convolve the user's audio with microphone responses");
+  v("micir_aug_path", micir_aug_path, "folder of impulse responses, in files FOLDER/*.wav");
+  v("micir_prob", micir_prob, "share of the batches with a microphone", share);
+  v("micir_use_loudness_norm", micir_use_loudness_norm,
+    "restore the loudness (ITU-R BS.1770); false: the root mean square");
+  v("early_interruption_prob", early_interruption_prob,
+    "training: share of the rows in which the user interrupts the agent", share);
+  v("early_interruption_overlap_tokens", early_interruption_overlap_tokens,
+    "frames in which both speak before the agent stops", at_least(0));
+}
+
 void DuplexDataOptions::visit(OptionVisitor& v) {
   v("frame_length", frame_length, "frame length in seconds", between(1e-3, 10));
   v("source_sample_rate", source_sample_rate, "sample rate of the user's audio in Hz", at_least(1));
@@ -141,6 +178,7 @@ void DuplexDataOptions::visit(OptionVisitor& v) {
   v("agent_audio", agent_audio,
     "load the agent's audio (custom.target_audio); false: for models without a voice, cuts need "
     "none");
+  augmentation.visit(v);
   v("allow_commands", allow_commands,
     "also run shell commands that data files contain (pipe:, sources of type command); commands in "
     "the configuration itself always run");

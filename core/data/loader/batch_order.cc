@@ -36,7 +36,7 @@ std::optional<PlannedBatch> BatchOrder::next() {
     if (place < 0) continue;
     if (place % axis_.size == 0) round_epoch_ = cuts->epoch;
     if (place % axis_.size == axis_.rank) {
-      return PlannedBatch{std::move(*cuts), take_rest(), round_epoch_};
+      return PlannedBatch{std::move(*cuts), take_rest(), round_epoch_, index_ - 1};
     }
   }
   return std::nullopt;

@@ -30,6 +30,7 @@ struct PlannedBatch {
   BatchOfCuts cuts;
   std::vector<BadCut> bad;  // cuts that the files do not give, met since this rank's last batch
   int64_t round_epoch = 0;  // epoch of the batch that data rank 0 gets at the same time
+  int64_t index = 0;        // in the order of all ranks
 };
 
 class BatchOrder {

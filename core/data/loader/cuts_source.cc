@@ -71,9 +71,13 @@ CutsSource::CutsSource(const CutsSourceOptions& options, const BatchSpec& spec,
     context_.on_bad = [this](const Error& error) { unread_.hear(error); };
   }
   open();
+  // A set without end is one of training.
+  if (spec.data.augmentation.any() && options.repeat && !parts_.kind) {
+    augmenter_ = std::make_unique<BatchAugmenter>(spec.data, context, tokenizer_.special_ids());
+  }
   loader_ = std::make_unique<RowLoader>(
       RowLoader::Rules{spec, context.path, options.allow_no_turns, bad_cuts_.are_allowed(),
-                       options.longest_cut, parts_.kind.get()},
+                       options.longest_cut, parts_.kind.get(), augmenter_.get()},
       tokenizer_, *parts_.audio);
   check();
 }

@@ -64,6 +64,7 @@ class CutsSource : public DataSource {
 
   SourceParts parts_;
   std::unique_ptr<CutBatches> batches_;
+  std::unique_ptr<BatchAugmenter> augmenter_;  // null: nothing is changed
   std::unique_ptr<RowLoader> loader_;
 
   int64_t position_ = 0;  // batches of the order that all data ranks together were given

@@ -59,6 +59,28 @@ Error no_batches(const std::string& path, int64_t num_discarded) {
                   path, num_discarded));
 }
 
+Error augmentation_files(const std::string& key, const std::string& folder, bool in_folders) {
+  return {ExitCode::kConfig, "data/augmentation-files",
+          fmt::format("{}: no audio in {}\n  expected: files {}\n  give another folder, or remove "
+                      "the augmentation",
+                      key, folder, in_folders ? "FOLDER/*/*.wav" : "FOLDER/*.wav")};
+}
+
+Error augmentation_audio(const std::string& file, const std::string& reason) {
+  return data_error("data/unreadable-audio",
+                    fmt::format("{}: augmentation cannot read this file: {}\n  expected: a WAV "
+                                "file; remove it from the folder",
+                                file, reason));
+}
+
+Error early_interruption() {
+  return {
+      ExitCode::kConfig, "data/early-interruption",
+      "data.early_interruption_prob moves the user's audio and both text channels, but not the "
+      "agent's audio, which data.agent_audio loads\n  expected: agent_audio: false (models that "
+      "answer in text), or early_interruption_prob: 0"};
+}
+
 Error no_noise() {
   return data_error("data/empty",
                     "noise_path is a set without cuts; expected at least one; check the path, or "

@@ -28,6 +28,12 @@ Error no_tokenizer(const std::string& path, const std::string& option);
 Error no_tokenizer(const std::string& path);
 /// [data/empty] A pass gave no batch.
 Error no_batches(const std::string& path, int64_t num_discarded);
+/// [data/augmentation-files] `in_folders`: wave files are looked for one folder deeper.
+Error augmentation_files(const std::string& key, const std::string& folder, bool in_folders);
+/// [data/unreadable-audio] A file of noise or of an impulse response.
+Error augmentation_audio(const std::string& file, const std::string& reason);
+/// [data/early-interruption]
+Error early_interruption();
 /// [data/empty] noise_path names a set without cuts.
 Error no_noise();
 /// [data/empty] The filters left no cut.

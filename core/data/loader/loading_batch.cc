@@ -74,8 +74,9 @@ void LoadingBatch::place(size_t row, LoadedRow& loaded) {
   loaded.target_S = target_audio_->row(row);
 }
 
-/// All rows are there, and in place.
-Batch LoadingBatch::collated(std::vector<LoadedRow> rows) const {
+/// `is_in_place`: all rows are there, with their audio where the batch has it.
+Batch LoadingBatch::collated(std::vector<LoadedRow> rows, bool is_in_place) const {
+  if (!is_in_place) return collate_rows(std::move(rows), sources_.loader.pad());
   for (LoadedRow& row : rows) row.source_S = row.target_S = at::empty({0}, at::kFloat);
   Batch batch = collate_rows(std::move(rows), sources_.loader.pad());
   batch.source_audio_BS = source_audio_->audio_BS();
@@ -109,8 +110,11 @@ LoadedBatch LoadingBatch::finish(bool leave_out) {
   if (good.empty() || (!loaded.bad.empty() && !leave_out)) return loaded;
   const bool is_whole = std::all_of(is_in_place_.begin(), is_in_place_.end(),
                                     [](char is_in_place) { return is_in_place != 0; });
-  loaded.batch =
-      is_whole ? collated(std::move(good)) : collate_rows(std::move(good), sources_.loader.pad());
+  const std::string task = good.front().text.task;
+  loaded.batch = collated(std::move(good), is_whole);
+  if (const BatchAugmenter* const augmenter = sources_.loader.augmenter()) {
+    augmenter->apply(*loaded.batch, {plan_.index, task});
+  }
   return loaded;
 }
 

@@ -62,7 +62,7 @@ class LoadingBatch {
 
  private:
   void place(size_t row, LoadedRow& loaded);
-  Batch collated(std::vector<LoadedRow> rows) const;
+  Batch collated(std::vector<LoadedRow> rows, bool is_in_place) const;
   LoadedBatch finish_contents(LoadedBatch loaded, bool leave_out) const;
 
   PlannedBatch plan_;

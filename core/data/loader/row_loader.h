@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "loader/augment_batch.h"
 #include "loader/cut_batches.h"
 #include "loader/row_kind.h"
 #include "s2s/data/duplex_data.h"
@@ -46,7 +47,8 @@ class RowLoader {
     bool allow_no_turns = false;
     bool leave_out = false;  // false: one bad cut makes the row bad
     double longest_cut_s = std::numeric_limits<double>::infinity();
-    const RowKind* kind = nullptr;  // null: rows of the duplex model
+    const RowKind* kind = nullptr;              // null: rows of the duplex model
+    const BatchAugmenter* augmenter = nullptr;  // null: batches stay as they are
   };
   /// Both must live on.
   RowLoader(Rules rules, const Tokenizer& tokenizer, AudioLoader& audio);
@@ -59,6 +61,7 @@ class RowLoader {
   RowLengths lengths(const BatchRow& row) const;
   /// Null: rows of the duplex model.
   const RowKind* kind() const { return rules_.kind; }
+  const BatchAugmenter* augmenter() const { return rules_.augmenter; }
   /// Token for padding.
   int64_t pad() const { return tokenizer_.special_ids().pad; }
 

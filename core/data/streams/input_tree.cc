@@ -36,13 +36,17 @@ struct Temperatures {
   }
 };
 
+constexpr const char* kTextAlone =
+    "text without audio, which has a data set of its own beside this one "
+    "(s2s-run plugin list --kind data)";
+
 /// Why a type that NeMo knows is of no use; "" for what is read.
 std::string refusal(const std::string& type) {
   static const std::map<std::string, std::string> kRefused = {
-      {"txt", "text without audio, which a duplex model cannot use"},
-      {"txt_jsonl", "text without audio, which a duplex model cannot use"},
-      {"txt_pair", "text without audio, which a duplex model cannot use"},
-      {"nemo_sft_jsonl", "text without audio, which a duplex model cannot use"},
+      {"txt", kTextAlone},
+      {"txt_jsonl", kTextAlone},
+      {"txt_pair", kTextAlone},
+      {"nemo_sft_jsonl", kTextAlone},
       {"sqa_as_conversation", "a question about audio, not a dialogue"},
       {"multi_speaker_simulator", "a mixture of speakers without an agent, not a dialogue"},
       {"parquet", "not read here (convert the set: 's2s-run data convert')"},

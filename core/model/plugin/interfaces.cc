@@ -50,6 +50,9 @@ std::vector<std::string> RunsReferences::decoded_outputs() const {
 MakesProbeBatches::~MakesProbeBatches() = default;
 DuplexSession::~DuplexSession() = default;
 AnswersSpeech::~AnswersSpeech() = default;
+Generation AnswersSpeech::answer(const Batch& batch, bool decode_audio) {
+  return generate(batch.source_audio_BS, batch.source_audio_lens_B, decode_audio);
+}
 TextGenerator::~TextGenerator() = default;
 int64_t TextGenerator::source_sample_rate_hz() const { return 0; }
 Optimizer::~Optimizer() = default;

@@ -29,7 +29,7 @@ std::optional<double> find_monitored(const ValidationReport& report, const std::
   int64_t count = 0;
   for (const auto& [set, numbers] : report.sets) {
     for (const auto& [name, value] : numbers) {
-      if (wanted == name + "_" + set) return value;
+      if (wanted == name + "_" + set || wanted == set + "_" + name) return value;
       if (wanted != name) continue;
       sum += value;
       ++count;

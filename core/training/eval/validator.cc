@@ -37,6 +37,35 @@ std::vector<TokenMark> marks(const at::Tensor& tokens_T, int64_t length, int64_t
   return found;
 }
 
+/// Returns the texts of the user's turns, joined with one space.
+std::string user_words(const std::vector<Turn>& turns) {
+  std::string words;
+  for (const Turn& turn : turns) {
+    if (!turn.is_agent) words += (words.empty() ? "" : " ") + turn.text;
+  }
+  return words;
+}
+
+/// Pads the user's audio, and the prompts in front of it, so that all ranks of a sharded model run
+/// the same number of frames.
+Batch as_wide_as_all(Batch batch, SharedSets& sets) {
+  at::Tensor& user_BS = batch.source_audio_BS;
+  const int64_t samples = sets.common_width(user_BS.size(1));
+  user_BS = at::constant_pad_nd(user_BS, {0, samples - user_BS.size(1)});
+  const auto found = batch.others.find("prompt_tokens");
+  const int64_t own = found == batch.others.end() ? 0 : found->second.size(1);
+  const int64_t length = sets.common_width(own);
+  if (length == own) return batch;
+  if (own == 0) {
+    const auto options = at::TensorOptions(at::kLong).device(user_BS.device());
+    batch.others["prompt_tokens"] = at::zeros({batch.size(), 0}, options);
+    batch.others["prompt_token_lens"] = at::zeros({batch.size()}, options);
+  }
+  at::Tensor& prompts_BP = batch.others.at("prompt_tokens");
+  prompts_BP = at::constant_pad_nd(prompts_BP, {0, length - own});
+  return batch;
+}
+
 }  // namespace
 
 Validator::Validator(Model& model, const Sets& sets, ValidationSettings settings)
@@ -52,7 +81,7 @@ void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, Metric
   if (turn.counts) add_sums(sums, more);
   // Ranks of a sharded model answer together, even when the batch of one of them does not count.
   if (!is_answered(turn.first)) return;
-  answer(turn, on_device, sets.common_width(on_device.source_audio_BS.size(1)));
+  answer(turn, as_wide_as_all(on_device, sets));
 }
 
 bool Validator::is_answered(int64_t number) const {
@@ -97,12 +126,8 @@ void Validator::add_numbers(ValidationReport& report) {
   examples_.clear();
 }
 
-/// `width`: number of samples that the user's audio is padded to.
-void Validator::answer(const SharedSets::Turn& turn, const Batch& batch, int64_t width) {
-  const at::Tensor& user_BS = batch.source_audio_BS;
-  const Generation generated =
-      speech_->generate(at::constant_pad_nd(user_BS, {0, width - user_BS.size(1)}),
-                        batch.source_audio_lens_B, /*decode_audio=*/true);
+void Validator::answer(const SharedSets::Turn& turn, const Batch& batch) {
+  const Generation generated = speech_->answer(batch, /*decode_audio=*/true);
   if (!turn.counts || !is_answered(turn.number)) return;
   const size_t first = examples_.size();
   for (int64_t b = 0; b < batch.size(); ++b) {
@@ -126,6 +151,7 @@ void Validator::keep(const ReportExample& example) {
   kept.texts.emplace_back("reference", example.texts.reference);
   const SpokenTexts& texts = example.texts;
   if (texts.text_channel) kept.texts.emplace_back("text channel", *texts.text_channel);
+  if (texts.user_channel) kept.texts.emplace_back("user's words", *texts.user_channel);
   if (texts.heard_model) kept.texts.emplace_back("transcript", *texts.heard_model);
   kept_.push_back(std::move(kept));
 }
@@ -141,6 +167,10 @@ ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& b
   example.turns = batch.turns[row_number];
   example.texts.reference = batch.target_texts[row_number];
   example.texts.text_channel = generated.text[row_number];
+  if (!generated.user_text.empty()) {
+    example.texts.user_reference = user_words(example.turns);
+    example.texts.user_channel = generated.user_text[row_number];
+  }
   example.user = {row(batch.source_audio_BS, batch.source_audio_lens_B, b),
                   speech_->source_sample_rate_hz()};
   if (generated.audio_BS.defined()) {

@@ -54,7 +54,7 @@ class Validator {
 
  private:
   void run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums);
-  void answer(const SharedSets::Turn& turn, const Batch& batch, int64_t width);
+  void answer(const SharedSets::Turn& turn, const Batch& batch);
   ReportExample example_of(const SharedSets::Turn& turn, const Batch& batch,
                            const Generation& generated, int64_t b) const;
   void add_best_case(const Batch& batch, size_t first);

@@ -242,10 +242,9 @@ class Session : public DuplexSession {
 
 }  // namespace
 
-Generation SttModel::generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
-                              bool /*decode_audio*/) {
-  const DecodedTokens decoded =
-      decode(*this, audio_BS, lengths_B, own_prompts(parts_, audio_BS.size(0), audio_BS.device()));
+Generation SttModel::answer_behind(const Prompts& prompts, const at::Tensor& audio_BS,
+                                   const at::Tensor& lengths_B) {
+  const DecodedTokens decoded = decode(*this, audio_BS, lengths_B, prompts);
   Generation out;
   out.tokens_text_BT = decoded.agent_BT;
   out.token_lens_B = decoded.lens_B;
@@ -253,10 +252,28 @@ Generation SttModel::generate(const at::Tensor& audio_BS, const at::Tensor& leng
       at::empty({decoded.agent_BT.size(0), decoded.agent_BT.size(1), 0}, at::kLong);
   if (parts_.tokenizer == nullptr) return out;
   for (int64_t b = 0; b < audio_BS.size(0); ++b) {
-    const at::Tensor row = decoded.agent_BT[b].narrow(0, 0, decoded.lens_B[b].item<int64_t>());
-    out.text.push_back(text_of(to_vector(row), parts_.ids, *parts_.tokenizer));
+    const int64_t length = decoded.lens_B[b].item<int64_t>();
+    const auto text = [&](const at::Tensor& tokens_BT) {
+      return text_of(to_vector(tokens_BT[b].narrow(0, 0, length)), parts_.ids, *parts_.tokenizer);
+    };
+    out.text.push_back(text(decoded.agent_BT));
+    if (decoded.user_BT.defined()) out.user_text.push_back(text(decoded.user_BT));
   }
   return out;
+}
+
+Generation SttModel::generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
+                              bool /*decode_audio*/) {
+  return answer_behind(own_prompts(parts_, audio_BS.size(0), audio_BS.device()), audio_BS,
+                       lengths_B);
+}
+
+Generation SttModel::answer(const Batch& batch, bool decode_audio) {
+  const Prompts prompts = prompts_of(batch);
+  if (!prompts.any()) {
+    return generate(batch.source_audio_BS, batch.source_audio_lens_B, decode_audio);
+  }
+  return answer_behind(prompts, batch.source_audio_BS, batch.source_audio_lens_B);
 }
 
 std::unique_ptr<DuplexSession> SttModel::open_session() { return std::make_unique<Session>(*this); }

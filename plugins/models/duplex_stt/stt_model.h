@@ -53,6 +53,8 @@ class SttModel : public Model,
   void choose_tokens_by(const SamplingOptions& sampling) override { sampling_ = sampling; }
   Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                       bool decode_audio) override;
+  /// With the prompts of the batch, if it has any.
+  Generation answer(const Batch& batch, bool decode_audio) override;
   std::unique_ptr<DuplexSession> open_session() override;
   const Tokenizer& tokenizer() const override;
   double frame_length_s() const override { return parts_.frame_length_s; }
@@ -82,6 +84,8 @@ class SttModel : public Model,
   std::unique_ptr<WeightSource> initial_values() override;
 
  private:
+  Generation answer_behind(const Prompts& prompts, const at::Tensor& audio_BS,
+                           const at::Tensor& lengths_B);
   /// The user's text channel. Its tensors begin as copies of the language model's.
   struct UserChannel {
     UserChannel(const BackboneShape& shape, Init embedding, Init head, int64_t padding_idx);

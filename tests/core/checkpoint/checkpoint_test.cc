@@ -347,6 +347,7 @@ TEST_CASE("the monitored number is found by NeMo's names") {
   CHECK(s2s::find_monitored(report, "val_text_loss") == 2.0);
   CHECK(s2s::find_monitored(report, "text_loss") == 2.0);
   CHECK(s2s::find_monitored(report, "val_text_loss_test") == 3.0);
+  CHECK(s2s::find_monitored(report, "val_test_text_loss") == 3.0);  // NeMo's val_web-qa_acc
   CHECK(s2s::find_monitored(report, "val_only") == 7.0);
   CHECK_FALSE(s2s::find_monitored(report, "val_asr_bleu").has_value());
 }

@@ -279,7 +279,7 @@ TEST_CASE("mistakes in a block are told together") {
   has(message("{cuts_path: first.jsonl, batch_size: 3, bucket_duration_bins: [3, [1, 2]]}"),
       "[data/bins]");
   has(message("{batch_size: 1, input_cfg: [{type: txt, paths: x}]}"),
-      "text without audio, which a duplex model cannot use");
+      "text without audio, which has a data set of its own beside this one");
   has(message("{batch_size: 1, input_cfg: [{type: lhotse_sharr, shar_path: x}]}"),
       "did you mean lhotse_shar?");
   has(message("{batch_size: 1, input_cfg: [{type: lhotse, cuts_path: a, weight: 1},"

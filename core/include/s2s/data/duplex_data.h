@@ -3,6 +3,7 @@
 // and names follow NeMo's DuplexS2SDataset.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,37 @@
 #include "s2s/options.h"
 
 namespace s2s {
+
+/// How training batches are changed: noise, rooms and microphones in the user's audio, and turns of
+/// the agent that the user interrupts. Keys of the `data` block, with NeMo's names and defaults.
+struct UserAudioAugmentation {
+  bool use_noise_aug = false;
+  std::optional<std::string> noise_aug_path;
+  double noise_prob = 0.99;
+  int64_t noise_min_snr = 20, noise_max_snr = 50;
+  double noise_prob_scale_user = 0.3;
+  double noise_prob_scale_user_min_snr = -15, noise_prob_scale_user_max_snr = 24;
+  double snr_measure_dur = 0;
+  bool noise_resample = true;
+  double noise_prob_low_pass = 0.1;
+  bool force_use_noise_augmentation = false;
+  bool use_room_ir_aug = false;
+  std::optional<std::string> roomir_aug_path;
+  double roomir_prob = 0;
+  bool roomir_use_loudness_norm = true;
+  bool use_mic_ir_aug = false;
+  std::optional<std::string> micir_aug_path;
+  double micir_prob = 0;
+  bool micir_use_loudness_norm = true;
+  double early_interruption_prob = 0;
+  int64_t early_interruption_overlap_tokens = 13;
+
+  void visit(OptionVisitor& v);
+  /// Whether it may change a batch.
+  bool any() const {
+    return use_noise_aug || use_room_ir_aug || use_mic_ir_aug || early_interruption_prob > 0;
+  }
+};
 
 /// Options of the `data` block of a config, without its data sets.
 struct DuplexDataOptions {
@@ -32,6 +64,7 @@ struct DuplexDataOptions {
   bool prepend_word_space = true;
   bool add_mcq_val_prompt = false;
   bool agent_audio = true;
+  UserAudioAugmentation augmentation;
   bool allow_commands = false;
   double command_timeout_s = 600;
 
@@ -147,7 +180,7 @@ struct SequenceText {
   std::vector<int64_t> target_tokens;
   std::vector<int64_t> source_tokens;
   std::vector<int64_t> prompt_tokens;  // BOS, the cut's system prompt, EOS; empty without one
-  bool is_asr = false;                 // the cut's task is "asr"
+  std::string task;                    // of the cut, "": none
   std::string target_text;
   std::vector<Turn> turns;
   TokenChannelCounts target_counts;

@@ -71,6 +71,7 @@ struct Generation {
   at::Tensor token_lens_B;        // int64
   at::Tensor audio_BS;            // float32 at answer_sample_rate_hz(); undefined if not requested
   at::Tensor audio_lens_B;
+  std::vector<std::string> user_text;  // the user's words as the model wrote them, per row
 };
 
 /// One live conversation (batch of one): user audio in, agent audio and text out.
@@ -100,6 +101,9 @@ class AnswersSpeech {
   /// Source audio [B, S] and lengths [B].
   virtual Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                               bool decode_audio) = 0;
+  /// Answers the rows of a validation batch. Default: generate() with its user audio. A model that
+  /// also reads other tensors of its data, such as prompts, overrides it.
+  virtual Generation answer(const Batch& batch, bool decode_audio);
   /// Null: the model cannot stream.
   virtual std::unique_ptr<DuplexSession> open_session() = 0;
   virtual const Tokenizer& tokenizer() const = 0;

@@ -66,6 +66,12 @@ constexpr TurnRow kTurnRows[] = {
 };
 // clang-format on
 
+/// The sets of questions with answers separated by semicolons.
+/// Source: NeMo speechlm2 parts/metrics/results_logger.py.
+bool has_questions(const std::string& set) {
+  return set == "web-qa" || set == "llama-qa" || set == "trivia-qa";
+}
+
 bool has_any(const std::vector<Cell>& cells) {
   return std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.has_value(); });
 }
@@ -80,6 +86,10 @@ DataSetBoard::DataSetBoard(std::string name, const std::vector<NamedMetric>& met
 void DataSetBoard::add(const ReportExample& example, const ExampleMeasures& measures) {
   ++num_examples_;
   texts_.add(example.texts);
+  if (example.texts.text_channel &&
+      names_answer(example.texts.reference, *example.texts.text_channel)) {
+    ++num_named_;
+  }
   for (const TextSource source : kTextSources) {
     const std::optional<std::string>& text = text_of(example.texts, source);
     if (text) metrics_[static_cast<size_t>(source)].add(*text, example.texts.reference);
@@ -103,6 +113,7 @@ ScoreTable DataSetBoard::table() const {
     }
     if (has_any(cells)) table.rows.push_back({row.label, row.hint, row.unit, row.better, cells});
   }
+  add_user_text(table);
   add_metrics(table);
   const DuplexScores answer = duplex_scores(answer_);
   const DuplexScores round_trip = duplex_scores(round_trip_);
@@ -113,6 +124,19 @@ ScoreTable DataSetBoard::table() const {
     if (has_any(cells)) table.rows.push_back({row.label, row.hint, row.unit, row.better, cells});
   }
   return table;
+}
+
+void DataSetBoard::add_user_text(ScoreTable& table) const {
+  const TextScores scores = texts_.user_scores();
+  if (scores.num_examples == 0) return;
+  const auto row = [&table](const char* label, const char* hint, const char* unit, Better better,
+                            double value) {
+    if (!std::isnan(value)) table.rows.push_back({label, hint, unit, better, {{}, value, {}, {}}});
+  };
+  row("user's words, BLEU", "n-grams of the user's text channel shared with the user's words", "",
+      Better::kHigher, scores.bleu.score);
+  row("user's words, errors", "wrong, missing and extra words per word of the user", "%",
+      Better::kLower, scores.words.rate());
 }
 
 void DataSetBoard::add_metrics(ScoreTable& table) const {
@@ -146,6 +170,14 @@ std::map<std::string, double> DataSetBoard::numbers() const {
     for (const auto& [name, value] : metrics_[static_cast<size_t>(source)].values()) {
       put(kind + name + of, value);
     }
+  }
+  const TextScores user = texts_.user_scores();
+  if (user.num_examples > 0) {
+    put("src_txt_bleu", user.bleu.score);
+    put("src_wer", user.words.rate());
+  }
+  if (has_questions(name_) && num_examples_ > 0) {
+    put("acc", static_cast<double>(num_named_) / static_cast<double>(num_examples_));
   }
   const DuplexScores turns = duplex_scores(answer_);
   for (const TurnRow& row : kTurnRows) {

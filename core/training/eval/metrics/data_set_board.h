@@ -42,16 +42,19 @@ class DataSetBoard {
   ScoreTable table() const;
   /// Returns the model's scores by name: txt_bleu, asr_bleu, asr_wer, ... Also returns the scores
   /// of the reference audio and of its codec round trip: asr_bleu_reference, asr_bleu_round_trip,
-  /// ... The metric NAME of a plugin becomes txt_NAME, asr_NAME, ...
+  /// ... The metric NAME of a plugin becomes txt_NAME, asr_NAME, ... A model that writes the user's
+  /// words has src_txt_bleu and src_wer, a set of questions (NeMo's names of sets) has acc.
   std::map<std::string, double> numbers() const;
   /// Returns {"examples": n, "texts": {...}, "turn_taking": {"model": {...}, ...}}.
   nlohmann::ordered_json to_json() const;
 
  private:
   void add_metrics(ScoreTable& table) const;
+  void add_user_text(ScoreTable& table) const;
 
   std::string name_;
   int64_t num_examples_ = 0;
+  int64_t num_named_ = 0;  // examples whose text channel names an answer
   ScoreBoard texts_;
   std::array<MetricBoard, kTextSources.size()> metrics_;
   DuplexCounts answer_, reference_, round_trip_;

@@ -86,7 +86,8 @@ json to_json(const ReportExample& e) {
       {"turns", turns},
       {"texts",
        {e.texts.reference, to_json(e.texts.text_channel), to_json(e.texts.heard_model),
-        to_json(e.texts.heard_reference), to_json(e.texts.heard_round_trip)}},
+        to_json(e.texts.heard_reference), to_json(e.texts.heard_round_trip), e.texts.user_reference,
+        to_json(e.texts.user_channel)}},
       {"clips", {to_json(e.user), to_json(e.answer), to_json(e.reference), to_json(e.round_trip)}},
       {"times", to_json(e.times)},
       {"marks", {to_json(e.answer_tokens), to_json(e.reference_tokens)}},
@@ -102,8 +103,8 @@ ReportExample example_of(const json& from) {
     e.turns.push_back({turn.at(0), turn.at(1), turn.at(2), turn.at(3)});
   }
   const json& texts = from.at("texts");
-  e.texts = {texts.at(0), text_of(texts.at(1)), text_of(texts.at(2)), text_of(texts.at(3)),
-             text_of(texts.at(4))};
+  e.texts = {texts.at(0),          text_of(texts.at(1)), text_of(texts.at(2)), text_of(texts.at(3)),
+             text_of(texts.at(4)), texts.at(5),          text_of(texts.at(6))};
   const json& clips = from.at("clips");
   e.user = clip_of(clips.at(0));
   e.answer = clip_of(clips.at(1));

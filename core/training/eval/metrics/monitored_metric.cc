@@ -12,13 +12,23 @@ namespace s2s {
 
 const std::vector<AnswerMetric>& answer_metrics() {
   static const std::vector<AnswerMetric> kMetrics = {
-      {"txt_bleu", false, true},          {"txt_wer", false, false},
-      {"txt_exact", false, true},         {"asr_bleu", true, true},
-      {"asr_wer", true, false},           {"asr_exact", true, true},
-      {"takeover_rate", false, true},     {"latency_median_s", false, false},
-      {"latency_p90_s", false, false},    {"pause_rate", false, false},
-      {"stop_rate", false, true},         {"stop_latency_median_s", false, false},
-      {"false_start_rate", false, false}, {"agent_speech_ratio", false, true},
+      {"txt_bleu", false, true},
+      {"txt_wer", false, false},
+      {"txt_exact", false, true},
+      {"src_txt_bleu", false, true},
+      {"src_wer", false, false},
+      {"acc", false, true},
+      {"asr_bleu", true, true},
+      {"asr_wer", true, false},
+      {"asr_exact", true, true},
+      {"takeover_rate", false, true},
+      {"latency_median_s", false, false},
+      {"latency_p90_s", false, false},
+      {"pause_rate", false, false},
+      {"stop_rate", false, true},
+      {"stop_latency_median_s", false, false},
+      {"false_start_rate", false, false},
+      {"agent_speech_ratio", false, true},
   };
   return kMetrics;
 }
@@ -65,6 +75,7 @@ std::string metric_of(const RunOptions& settings, std::string name,
   for (const auto& [set, block] : settings.validation_sets) {
     const std::string behind = "_" + set;
     if (name.ends_with(behind)) readings.push_back(name.substr(0, name.size() - behind.size()));
+    if (name == set + "_acc") readings.emplace_back("acc");  // as NeMo writes it
   }
   for (const std::string& reading : readings) {
     if (of_answers(settings, reading) || contains(of_model, reading)) return reading;

@@ -1,5 +1,8 @@
 #include "eval/metrics/score_board.h"
 
+#include <algorithm>
+#include <set>
+
 #include "eval/text/text_normalizer.h"
 #include "eval/text/unicode_text.h"
 #include "s2s/error.h"
@@ -88,6 +91,9 @@ void ScoreBoard::add(const SpokenTexts& texts) {
   if (texts.text_channel && texts.heard_model) {
     agreement_.add(normalize_english(*texts.text_channel), normalize_english(*texts.heard_model));
   }
+  if (texts.user_channel) {
+    user_.add(normalize_english(texts.user_reference), normalize_english(*texts.user_channel));
+  }
 }
 
 TextScores ScoreBoard::scores(TextSource source) const {
@@ -108,7 +114,25 @@ nlohmann::ordered_json ScoreBoard::to_json() const {
   }
   const TextScores channels = agreement();
   if (channels.num_examples > 0) out["text_audio_agreement"] = json_of(channels);
+  const TextScores user = user_scores();
+  if (user.num_examples > 0) out["user_text"] = json_of(user);
   return out;
+}
+
+bool names_answer(const std::string& reference, const std::string& hypothesis) {
+  const std::vector<std::string> words = split_words(normalize_english(hypothesis));
+  if (words.empty()) return false;
+  const std::set<std::string> said(words.begin(), words.end());
+  for (size_t begin = 0; begin <= reference.size();) {
+    const size_t end = std::min(reference.find(';', begin), reference.size());
+    const auto wanted = split_words(normalize_english(reference.substr(begin, end - begin)));
+    if (std::all_of(wanted.begin(), wanted.end(),
+                    [&said](const std::string& word) { return said.contains(word); })) {
+      return true;
+    }
+    begin = end + 1;
+  }
+  return false;
 }
 
 }  // namespace s2s

@@ -22,6 +22,8 @@ struct SpokenTexts {
   std::optional<std::string> heard_reference;  // transcript of the reference audio
   // Transcript of the codec round trip of the reference.
   std::optional<std::string> heard_round_trip;
+  std::string user_reference;               // what the user said
+  std::optional<std::string> user_channel;  // what the model wrote of it
 };
 
 /// The source of a text, in the order of the report's columns.
@@ -54,6 +56,8 @@ class ScoreBoard {
   /// Returns the scores of the transcript of the model's audio against the model's text channel.
   /// They show whether both channels agree.
   TextScores agreement() const;
+  /// Returns the scores of what the model wrote of the user's words against those words.
+  TextScores user_scores() const { return user_.scores(); }
   /// Returns one JSON object: txt_bleu, asr_bleu, wer, ... for each source with examples.
   nlohmann::ordered_json to_json() const;
 
@@ -66,6 +70,12 @@ class ScoreBoard {
   };
   std::array<Sums, kTextSources.size()> sums_;
   Sums agreement_;
+  Sums user_;
 };
+
+/// Whether an answer names one of the texts that `reference` lists between semicolons: all words of
+/// that text occur in the answer, in any order, both normalized. An answer without a word names
+/// none. Source: NeMo speechlm2 parts/metrics/results_logger.py.
+bool names_answer(const std::string& reference, const std::string& hypothesis);
 
 }  // namespace s2s

@@ -68,6 +68,10 @@ TEST_CASE("a monitor that is measured has no fault, with and without its set and
   for (const char* const name : {"val_asr_bleu", "val_asr_bleu_dev", "val_txt_bleu_far_field"}) {
     CHECK_MESSAGE(fault(run_with(name, "max", true)).empty(), name);
   }
+  CHECK(fault(run_with("val_src_wer_dev")).empty());
+  RunOptions questions = run_with("val_web-qa_acc", "max");
+  questions.validation_sets["web-qa"] = Config::map();
+  CHECK(fault(questions).empty());
   CHECK(monitor_fault(run_with("val_of_a_third_party"), {}).empty());
   RunOptions nested = run_with("val_text_loss_far_field");
   nested.validation_sets["field"] = Config::map();  // "far_field" ends with it

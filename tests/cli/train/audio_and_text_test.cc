@@ -1,0 +1,97 @@
+// A duplex speech-to-text model on audio data and text data in one run.
+
+#include <doctest/doctest.h>
+
+#include "cli/train/tiny_run.h"
+#include "common/places.h"
+
+using namespace s2s::test;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+void replace(std::string& text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  REQUIRE_MESSAGE(at != std::string::npos, from);
+  text.replace(at, from.size(), to);
+}
+
+/// configs/tiny.yaml with another model, and with lines of text beside its cuts.
+const std::string& config() {
+  static const TemporaryFolder folder;
+  static const std::string path = [] {
+    std::string yaml = read_text(source_dir() + "/configs/tiny.yaml");
+    replace(yaml, "type: duplex_s2s", "type: duplex_stt\n  text_to_text_loss_weight: 0.25");
+    replace(yaml, "  codec: { name: mel_fsq, sample_rate: 16000 }\n", "");
+    replace(yaml, "  output_roles: [agent]\n", "  output_roles: [agent]\n  agent_audio: false\n");
+    replace(yaml, R"(    name: cuts
+    cuts_path: "${tiny.data}/train.jsonl"
+    batch_size: 2
+    shuffle: true
+    seed: 42
+)",
+            R"(    name: audio_and_text
+    audio:
+      name: cuts
+      cuts_path: "${tiny.data}/train.jsonl"
+      batch_size: 2
+      shuffle: true
+    text:
+      name: text
+      path: text.jsonl
+      packing: none
+      batch_size: 3
+      shuffle: true
+)");
+    std::string lines;
+    for (const char* text : {"what is the time", "the light is on", "set a timer", "turn it off",
+                             "good morning to you", "play some music", "two and two"}) {
+      lines += json{{"text", text}}.dump() + "\n";
+    }
+    write_text(folder.path() / "text.jsonl", lines);
+    write_text(folder.path() / "mixed.yaml", yaml);
+    return (folder.path() / "mixed.yaml").string();
+  }();
+  return path;
+}
+
+void train(const fs::path& run, const Words& more) {
+  const Words words = {"train",
+                       config(),
+                       "tiny.data=" + tiny_set().string(),
+                       "tiny.run=" + run.string(),
+                       "data.synth=null",
+                       "trainer.max_steps=8",
+                       "exp_manager.checkpoint_callback_params.every_n_train_steps=2",
+                       "exp_manager.checkpoint_callback_params.save_top_k=-1"};
+  const Outcome outcome = run_s2s(with(words, more));
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+}
+
+/// The lines of steps that have, or lack, a loss.
+int num_with(const fs::path& run, const std::string& key) {
+  int count = 0;
+  for (const auto& line : metrics(run)) count += line.contains("frames") && line.contains(key);
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("audio and text train in one run, which goes on where it was killed") {
+  const TemporaryFolder folder;
+  for (const std::string fusion : {"zip", "round_robin", "randomized_round_robin"}) {
+    CAPTURE(fusion);
+    const Words more = {"data.train_ds.sampler_fusion=" + fusion};
+    const fs::path whole = folder.path() / fusion, killed = folder.path() / (fusion + "_killed");
+    train(whole, more);
+    const bool has_both = fusion == "zip";
+    CHECK(num_steps_logged(whole) == 8);
+    const int num_text = num_with(whole, "text_to_text_loss");
+    CHECK(num_with(whole, "audio_to_text_loss") + num_text == (has_both ? 16 : 8));
+    CHECK(num_text >= 1);
+    copy_as_killed(whole, killed, 4);
+    train(killed, more);
+    check_same_run(killed, whole);
+  }
+}
