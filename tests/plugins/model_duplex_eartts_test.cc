@@ -5,8 +5,10 @@
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
+#include "audio/wave_file.h"
 #include "common/capabilities.h"
 #include "common/places.h"
+#include "common/temporary_folder.h"
 #include "compare/reference_file.h"
 #include "plan/plan_check.h"
 #include "plugins/built_plugins.h"
@@ -138,6 +140,47 @@ TEST_CASE("text that ends a turn makes the frame before it silent") {
   CHECK(forced.sizes() == at::IntArrayRef({1, 4, 4}));
   CHECK(forced.select(1, 0).equal(free.select(1, 0)));
   CHECK_FALSE(forced.equal(free));
+}
+
+TEST_CASE("it speaks with the configuration's voice, else with the batch's, else with silence") {
+  Fixture f;
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "voice.wav").string();
+  const at::Tensor voice_S = at::linspace(-0.5, 0.5, 100);
+  write_wave(file, voice_S, 400);
+  const auto own = f.model(R"("inference_speaker_reference": ")" + file + "\"");
+  const auto other = f.model();
+  auto& with_voice = require_capability<SpeaksText>(*own, "duplex_eartts", "speak");
+  auto& without = require_capability<SpeaksText>(*other, "duplex_eartts", "speak");
+  const Batch batch = speech_batch(5);
+  const auto [voices_BS, lengths_B] = with_voice.voices_of(batch);
+  CHECK(voices_BS.sizes() == at::IntArrayRef({2, 100}));
+  CHECK(lengths_B.equal(at::tensor({100, 100}, at::kLong)));
+  CHECK(at::allclose(voices_BS[1], voice_S, 0, 1e-4));
+  const at::Tensor turns_BS = without.voices_of(batch).first;  // of the agent's turns
+  CHECK(turns_BS.sizes() == at::IntArrayRef({2, 4 * 40}));
+  CHECK(turns_BS.abs().amax(1).gt(0.1).all().item<bool>());
+  Batch prompts;
+  prompts.ids = {"a", "b", "c"};
+  const at::Tensor silence_BS = without.voices_of(prompts).first;
+  CHECK(silence_BS.size(0) == 3);
+  CHECK(silence_BS.eq(0).all().item<bool>());
+}
+
+TEST_CASE("speech goes on from push to push as in one") {
+  Fixture f;
+  const auto model = f.model(R"("generation": {"top_p_or_k": 1, "noise_scale": 0, "num_iter": 2})");
+  auto& speaks = require_capability<SpeaksText>(*model, "duplex_eartts", "speak");
+  const at::Tensor text_BN = at::tensor({0, 3, 6, 1, 7, 2, 4, 1}, at::kLong).view({2, 4});
+  const auto [voices_BS, lengths_B] = speaks.voices_of(speech_batch(6));
+  const at::Tensor whole = speaks.open_speech(voices_BS, lengths_B)->push(text_BN);
+  const auto speech = speaks.open_speech(voices_BS, lengths_B);
+  std::vector<at::Tensor> pieces;
+  for (const auto& [begin, end] : {std::pair(0, 1), {1, 1}, {1, 4}}) {
+    pieces.push_back(speech->push(text_BN.slice(1, begin, end)));
+  }
+  CHECK(pieces[1].size(1) == 0);
+  CHECK(at::cat(pieces, 1).equal(whole));
 }
 
 TEST_CASE("the plan of duplex_eartts covers every parameter, once") {

@@ -1,5 +1,6 @@
 // s2s-run generate [CONFIG] --checkpoint DIR --input WAV... --output DIR [--stream]
 // s2s-run generate [CONFIG] --checkpoint DIR --prompt TEXT... [--output DIR]
+//   The second form also makes a model that speaks a given text speak; it needs --output.
 
 #include "s2s_run/run/generate.h"
 
@@ -264,6 +265,10 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
     answer_prompts(arguments, type, *writer);
     return 0;
   }
+  if (auto* const speaker = find_capability<SpeaksText>(*model)) {
+    speak_prompts(arguments, type, *speaker, setup.builder().device());
+    return 0;
+  }
   auto& speech = require_capability<AnswersSpeech>(*model, type, "answer recordings");
   answer_recordings(arguments, type, speech, setup.builder().device(), log);
   return 0;
@@ -313,16 +318,17 @@ void add_text_options(const Command& command, GenerateArguments& arguments) {
 }  // namespace
 
 void setup_generate(const Command& program) {
-  const Command command =
-      program.command("generate", "answer recordings, or continue prompts, with a trained model");
+  const Command command = program.command(
+      "generate", "answer recordings, continue prompts, or speak them, with a trained model");
   GenerateArguments& arguments = command.runs(run_generate);
   add_checkpoint_arguments(command, arguments.config, arguments.checkpoint);
   command
       .option("--input", arguments.inputs,
-              "user recordings, or folders of recordings; for a model that writes text: files with "
+              "user recordings, or folders of recordings; for a model that reads text: files with "
               "a prompt per line (.jsonl: {\"prompt\"})")
       .check(not_an_option, "recording");
-  command.option("--prompt", arguments.prompts, "text to continue; may be repeated").takes_one();
+  command.option("--prompt", arguments.prompts, "text to continue, or to speak; may be repeated")
+      .takes_one();
   command.option("--output", arguments.output, "output folder for WAV files and answers.jsonl");
   command
       .option("--channel", arguments.channel,

@@ -27,6 +27,15 @@ struct GenerateArguments {
 /// Throws [usage/arguments]: what a model of `type` needs to answer.
 [[noreturn]] void throw_no_input(const std::string& type, const std::string& needed);
 
+/// The prompts of --prompt and of the files of --input. Errors: [usage/arguments], [data/prompt].
+std::vector<std::string> prompts_of(const GenerateArguments& arguments, const std::string& type);
+
+/// Speaks the prompts of --prompt and of the files of --input. Writes a WAV file for each, and
+/// answers.jsonl, to --output.
+/// Errors: [usage/arguments], [data/prompt], [io/exists], [io/write], those of the voice.
+void speak_prompts(const GenerateArguments& arguments, const std::string& type, SpeaksText& model,
+                   at::Device device);
+
 /// Continues the prompts of --prompt and of the files of --input. Prints each answer, and writes
 /// answers.jsonl to --output if that is given.
 /// Errors: [usage/arguments], [data/prompt], [io/exists].

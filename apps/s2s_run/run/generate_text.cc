@@ -107,14 +107,19 @@ void throw_no_input(const std::string& type, const std::string& needed) {
                           type, needed));
 }
 
-void answer_prompts(const GenerateArguments& arguments, const std::string& type,
-                    TextGenerator& model) {
+std::vector<std::string> prompts_of(const GenerateArguments& arguments, const std::string& type) {
   std::vector<std::string> prompts = arguments.prompts;
   for (const std::string& path : arguments.inputs) {
     const std::vector<std::string> more = prompts_of_file(path);
     prompts.insert(prompts.end(), more.begin(), more.end());
   }
   if (prompts.empty()) throw_no_input(type, "--prompt TEXT, or --input FILE with prompts");
+  return prompts;
+}
+
+void answer_prompts(const GenerateArguments& arguments, const std::string& type,
+                    TextGenerator& model) {
+  const std::vector<std::string> prompts = prompts_of(arguments, type);
   std::vector<TextPrompt> encoded_prompts;
   for (const std::string& prompt : prompts) {
     encoded_prompts.push_back(encoded(prompt, model.tokenizer()));

@@ -2,6 +2,8 @@
 // What models are put together from: parts by name, special ids, and checks that parts fit. Model
 // plugins share it.
 
+#include <ATen/core/Tensor.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,6 +73,11 @@ void check_sample_rate(const std::string& part, int64_t rate_hz, const Config* d
                        const std::string& key);
 /// Checks that the part makes one frame per frame of the model. Errors: [model/frame-rate].
 void check_frame_rate(const std::string& part, double rate_hz, double frame_length_s);
+
+/// The first channel of an audio file, [S] float32, resampled to `sample_rate_hz`: a speaker's
+/// voice that options name. Errors: [data/missing-file], [data/unreadable-audio],
+/// [data/empty-audio].
+at::Tensor read_voice(const std::string& path, int64_t sample_rate_hz);
 
 /// The value of a key that a foreign config must have. Errors: [model/translate].
 const Config& required_key(const Config& node, const std::string& key, const std::string& path);

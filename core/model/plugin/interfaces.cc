@@ -54,6 +54,8 @@ Generation AnswersSpeech::answer(const Batch& batch, bool decode_audio) {
   return generate(batch.source_audio_BS, batch.source_audio_lens_B, decode_audio);
 }
 TextGenerator::~TextGenerator() = default;
+SpokenChannel::~SpokenChannel() = default;
+SpeaksText::~SpeaksText() = default;
 int64_t TextGenerator::source_sample_rate_hz() const { return 0; }
 Optimizer::~Optimizer() = default;
 bool Optimizer::step_scaled(double, const GradientScale&) { return false; }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "audio/wave_file.h"
 #include "s2s/error.h"
 #include "s2s/kinds/model_capabilities.h"
 
@@ -93,6 +94,10 @@ void check_frame_rate(const std::string& part, double rate_hz, double frame_leng
   if (std::abs(rate_hz * frame_length_s - 1) > 1e-6) {
     throw_frame_rate(part, rate_hz, frame_length_s);
   }
+}
+
+at::Tensor read_voice(const std::string& path, int64_t sample_rate_hz) {
+  return read_wave(path, /*channel=*/0, sample_rate_hz).samples_S;
 }
 
 void throw_no_capability(const std::string& type, const std::string& what) {

@@ -233,10 +233,11 @@ void compare_model(const CompareJob& job, Comparison& comparison) {
     model->train(false);
     add_outputs(job, runs.reference_outputs(inputs, false), decoded, comparison);
   }
+  const bool has_steps = !file.after.empty() || file.output(kLosses).defined();
+  if (trained.empty() && file.grads.empty() && !has_steps) return;  // of a model for inference
   model->train(true);
   const TensorMap outputs = runs.reference_outputs(inputs, true);
   add_outputs(job, outputs, trained, comparison);
-  const bool has_steps = !file.after.empty() || file.output(kLosses).defined();
   if (file.grads.empty() && !has_steps) return;
   const at::Tensor loss = outputs.at("loss");
   loss.backward();

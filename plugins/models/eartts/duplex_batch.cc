@@ -13,6 +13,7 @@ namespace s2s::eartts {
 namespace {
 
 constexpr int64_t kSilentFrames = 2;  // at the end of a voice's prompt
+constexpr int64_t kFewestFrames = 3;
 
 /// [B, T] cut or padded to `width` columns.
 at::Tensor fitted(const at::Tensor& x_BT, int64_t width, int64_t value) {
@@ -43,15 +44,14 @@ at::Tensor padded_rows(const std::vector<at::Tensor>& rows, int64_t value) {
 
 }  // namespace
 
-int64_t BatchMaker::prompt_frames() const {
-  if (!options_.add_audio_prompt) return 0;
+int64_t BatchMaker::voice_frames() const {
   const double samples =
       options_.audio_prompt_duration * static_cast<double>(codec_.sample_rate_hz);
   return static_cast<int64_t>(std::floor(samples / static_cast<double>(codec_.samples_per_frame)));
 }
 
 at::Tensor BatchMaker::prompt_audio(const at::Tensor& voice_S, int64_t start) const {
-  const int64_t frame = codec_.samples_per_frame, count = prompt_frames() * frame;
+  const int64_t frame = codec_.samples_per_frame, count = voice_frames() * frame;
   at::Tensor prompt_S = voice_S.new_zeros({count});
   const int64_t length = voice_S.size(0);
   if (length >= count) {
@@ -77,7 +77,7 @@ at::Tensor BatchMaker::voice_of(const Batch& batch, int64_t row, const std::stri
     }
   }
   const auto [choice, place] = two_numbers(id, step);
-  const int64_t count = prompt_frames() * codec_.samples_per_frame;
+  const int64_t count = voice_frames() * codec_.samples_per_frame;
   at::Tensor voice_S = batch.target_audio_BS.new_zeros({0});
   const auto given = batch.others.find("audio_prompt");
   if (given != batch.others.end()) {
@@ -89,6 +89,17 @@ at::Tensor BatchMaker::voice_of(const Batch& batch, int64_t row, const std::stri
   }
   const int64_t spare = std::max<int64_t>(voice_S.size(0) - count, 0);
   return prompt_audio(voice_S, static_cast<int64_t>(place * static_cast<double>(spare + 1)));
+}
+
+std::pair<at::Tensor, at::Tensor> BatchMaker::voices_of(const Batch& batch) const {
+  std::vector<at::Tensor> voices;
+  const std::vector<std::string> names = row_ids(batch, batch.target_audio_BS.size(0));
+  for (size_t row = 0; row < names.size(); ++row) {
+    voices.push_back(voice_of(batch, static_cast<int64_t>(row), names[row], 0));
+  }
+  const at::Tensor voices_BS = at::stack(voices);
+  return {voices_BS,
+          at::full({voices_BS.size(0)}, voices_BS.size(1), voices_BS.options().dtype(at::kLong))};
 }
 
 PromptedBatch BatchMaker::with_prompts(const Batch& batch, int64_t step) const {
@@ -155,8 +166,11 @@ TtsInputs BatchMaker::prepare(const PromptedBatch& batch, Codec& codec) const {
 TtsInputs BatchMaker::prompt_inputs(const at::Tensor& voice_BS, const at::Tensor& lengths_B,
                                     Codec& codec) const {
   const int64_t rows = voice_BS.size(0), frame = codec_.samples_per_frame;
-  const int64_t frames = prompt_frames();
-  S2S_ASSERT(frames >= kSilentFrames, "the builder checks the prompt's length");
+  const int64_t frames = voice_frames();
+  if (frames < kFewestFrames) {
+    throw_bad_sizes("model.prompt.audio_prompt_duration", frames,
+                    "at least three frames of the codec, to speak with a voice");
+  }
   std::vector<at::Tensor> audios;
   for (int64_t row = 0; row < rows; ++row) {
     const at::Tensor voice_S = voice_BS[row].slice(0, 0, lengths_B[row].item<int64_t>());

@@ -4,6 +4,7 @@
 // Shape letters: B batch, S samples, T frames, K books.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "s2s/batch.h"
@@ -39,12 +40,15 @@ class BatchMaker {
   BatchMaker(const PromptOptions& options, const SpecialIds& ids, const CodecShape& codec)
       : options_(options), ids_(ids), codec_(codec) {}
 
-  /// Frames of the voice's prompt.
-  int64_t prompt_frames() const;
+  /// Frames of a voice in front of speech, and those that training adds.
+  int64_t voice_frames() const;
+  int64_t prompt_frames() const { return options_.add_audio_prompt ? voice_frames() : 0; }
   /// Adds prompts to the speech of a batch (target_audio, target_tokens). The voice is a piece of
   /// others["audio_prompt"] (with audio_prompt_lens) or, without it, of one of the agent's turns,
   /// chosen by the row's id and the step.
   PromptedBatch with_prompts(const Batch& batch, int64_t step) const;
+  /// The voices of a batch's rows as they speak in validation, [B, S], and their lengths [B].
+  std::pair<at::Tensor, at::Tensor> voices_of(const Batch& batch) const;
   /// The tensors of a batch that NeMo's data set made. Errors: [eartts/batch].
   static PromptedBatch from_nemo(const TensorMap& others);
   /// The voice [S] as a prompt: a piece of its beginning at `start`, or repeated, with two silent
@@ -52,7 +56,7 @@ class BatchMaker {
   at::Tensor prompt_audio(const at::Tensor& voice_S, int64_t start) const;
   /// Inputs of a training step. `encode` runs the codec.
   TtsInputs prepare(const PromptedBatch& batch, Codec& codec) const;
-  /// Inputs that begin generation with the voices [B, S] of lengths [B].
+  /// Inputs that begin generation with the voices [B, S] of lengths [B]. Errors: [eartts/sizes].
   TtsInputs prompt_inputs(const at::Tensor& voice_BS, const at::Tensor& lengths_B,
                           Codec& codec) const;
 

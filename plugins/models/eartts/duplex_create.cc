@@ -17,6 +17,10 @@ void DuplexEarTtsOptions::visit(OptionVisitor& v) {
   v("generation", generation, "how codes are generated");
   v("inference_force_speech_silence_on_eos", inference_force_speech_silence_on_eos,
     "text that ends a turn makes the frame before it silent");
+  v("inference_speaker_reference", inference_speaker_reference,
+    "audio file with the voice that speaks in generate and validate; null: the voices of the data, "
+    "else silence");
+  v("text_channel", text_channel, "the text channel of a text that is spoken alone");
   v("exclude_norm_from_wd", exclude_norm_from_wd,
     "norms and biases have no weight decay (NeMo: true by default)");
 }
@@ -100,7 +104,8 @@ Config translate_duplex_eartts(const Config& foreign) {
     if (found != nullptr) out["generation"][key] = *found;
   }
   out["exclude_norm_from_wd"] = Config::scalar("true");  // NeMo's default
-  for (const char* key : {"inference_force_speech_silence_on_eos", "exclude_norm_from_wd"}) {
+  for (const char* key : {"inference_force_speech_silence_on_eos", "exclude_norm_from_wd",
+                          "inference_speaker_reference"}) {
     if (const Config* found = model.find(key)) out[key] = *found;
   }
   return out;
@@ -124,6 +129,10 @@ std::unique_ptr<Model> create_duplex_eartts(const Config& model, const ModelCont
   parts.ids =
       special_ids_of(options.tokens, context.tokenizer,
                      context.tokenizer != nullptr ? context.tokenizer->vocab_size() : pieces);
+  parts.tokenizer = context.tokenizer;
+  if (const auto& voice = options.inference_speaker_reference) {
+    parts.voice_path = resolve_path(*voice, context.base_dir);
+  }
   parts.core = std::make_unique<TtsCore>(
       options.tts_config,
       build_part<Backbone>(backbone_node_of(options.tts_config, place), model, "llm", context),

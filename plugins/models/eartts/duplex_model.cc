@@ -128,41 +128,12 @@ NameMap DuplexEarTts::checkpoint_names() const {
   return names;
 }
 
-at::Tensor DuplexEarTts::speak(const at::Tensor& text_BN, const at::Tensor& voice_BS,
-                               const at::Tensor& lengths_B) {
-  const at::NoGradGuard no_grad;
-  bind_codec();
-  const bool guided = sampling_.guidance > 0;
-  TtsInputs prompt = maker_.prompt_inputs(voice_BS, lengths_B, *parts_.codec);
-  add_context(prompt);
-  KvCache cache(parts_.core->backbone().shape().num_layers);
-  parts_.core->prompt_states(prompt, guided, &cache);
-  const int64_t last = prompt.code_BTK.size(1) - 1;
-  TtsInputs step;
-  step.code_BTK = prompt.code_BTK.slice(1, last);
-  step.text_BT = prompt.subword_ids_BT.slice(1, last);  // one step behind the text
-  std::vector<at::Tensor> codes;
-  for (int64_t i = 0; i < text_BN.size(1); ++i) {
-    step.subword_ids_BT = text_BN.slice(1, i, i + 1);
-    step.subword_mask_BT = at::ones_like(step.subword_ids_BT, at::kBool);
-    if (options_.inference_force_speech_silence_on_eos) {
-      step.code_BTK = at::where(step.subword_ids_BT.eq(parts_.ids.eos).unsqueeze(-1), silence_K_,
-                                step.code_BTK);
-    }
-    add_context(step);
-    step.code_BTK = parts_.core->generate(parts_.core->next_states(step, guided, cache), sampling_);
-    step.text_BT = step.subword_ids_BT;
-    codes.push_back(step.code_BTK);
-  }
-  return at::cat(codes, 1);
-}
-
 std::map<std::string, at::Tensor> DuplexEarTts::reference_outputs(
     const std::map<std::string, at::Tensor>& inputs, bool training) {
   if (!training) {
-    const at::Tensor codes_BNK =
-        speak(inputs.at("next_subword_ids").to(at::kLong), inputs.at("audio_prompt"),
-              inputs.at("audio_prompt_lens").to(at::kLong));
+    const auto speech =
+        open_speech(inputs.at("audio_prompt"), inputs.at("audio_prompt_lens").to(at::kLong));
+    const at::Tensor codes_BNK = speech->push(inputs.at("next_subword_ids").to(at::kLong));
     return {{"tokens_audio", codes_BNK}, {"audio", codec().decode(codes_BNK.transpose(1, 2))}};
   }
   train(true);

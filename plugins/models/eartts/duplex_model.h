@@ -23,6 +23,17 @@ struct TextEmbeddingOptions {
   }
 };
 
+/// The text channel of a text that is spoken alone. Source: NeMo's duplex_eartts_eval.py.
+struct TextChannelOptions {
+  int64_t lead_frames = 25;
+  int64_t frames_per_token = 5;
+  void visit(OptionVisitor& v) {
+    v("lead_frames", lead_frames, "silent frames in front of the text", at_least(0));
+    v("frames_per_token", frames_per_token,
+      "frames of speech for each token of the text and the one that begins it", at_least(1));
+  }
+};
+
 /// The `model` block, except the keys that the trainer reads.
 struct DuplexEarTtsOptions {
   TtsOptions tts_config;
@@ -33,6 +44,8 @@ struct DuplexEarTtsOptions {
   std::vector<std::string> pieces;
   GenerationOptions generation;
   bool inference_force_speech_silence_on_eos = true;
+  std::optional<std::string> inference_speaker_reference;
+  TextChannelOptions text_channel;
   bool exclude_norm_from_wd = false;
   void visit(OptionVisitor& v);
 };
@@ -59,9 +72,11 @@ struct DuplexEarTtsParts {
   std::unique_ptr<TtsCore> core;
   std::unique_ptr<TextEmbedding> text_embedding;  // null: no context
   SpecialIds ids;
+  const Tokenizer* tokenizer = nullptr;  // may be null with explicit ids
+  std::string voice_path;                // of inference_speaker_reference; empty: none
 };
 
-class DuplexEarTts : public Model, public HasCodec, public RunsReferences {
+class DuplexEarTts : public Model, public SpeaksText, public RunsReferences {
  public:
   DuplexEarTts(DuplexEarTtsOptions options, DuplexEarTtsParts parts, const Sampling& sampling);
   ~DuplexEarTts() override;
@@ -77,14 +92,17 @@ class DuplexEarTts : public Model, public HasCodec, public RunsReferences {
       const std::map<std::string, at::Tensor>& inputs, bool training) override;
   std::vector<std::string> decoded_outputs() const override { return {"tokens_audio", "audio"}; }
 
-  /// Codes [B, N, K] of text [B, N] int64, spoken with the voices [B, S] of lengths [B].
-  at::Tensor speak(const at::Tensor& text_BN, const at::Tensor& voice_BS,
-                   const at::Tensor& lengths_B);
+  std::unique_ptr<SpokenChannel> open_speech(const at::Tensor& voices_BS,
+                                             const at::Tensor& lengths_B) override;
+  std::pair<at::Tensor, at::Tensor> voices_of(const Batch& batch) override;
+  at::Tensor channel_of(const std::string& text) const override;
+  const Tokenizer& tokenizer() const override;
 
  protected:
   void reset_buffers() override;
 
  private:
+  class Speech;
   /// Gives the speech model the codec's books, unless a checkpoint did.
   void bind_codec();
   PromptedBatch prompted(const Batch& batch, int64_t step) const;

@@ -32,6 +32,11 @@ void throw_no_pieces(const std::string& path) {
                   path, path));
 }
 
+void throw_no_tokenizer() {
+  throw Error(ExitCode::kConfig, "eartts/tokenizer",
+              "a text is to be spoken, but there is no tokenizer; set model.tokenizer");
+}
+
 void throw_no_input(const std::string& name) {
   throw Error(ExitCode::kData, "eartts/batch",
               fmt::format("a batch has no tensor {}; expected a batch as NeMo's data set for "

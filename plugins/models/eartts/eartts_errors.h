@@ -14,6 +14,7 @@ namespace s2s::eartts {
 [[noreturn]] void throw_bad_sizes(const std::string& place, int64_t value,
                                   const std::string& expected);
 [[noreturn]] void throw_no_pieces(const std::string& path);
+[[noreturn]] void throw_no_tokenizer();
 [[noreturn]] void throw_no_input(const std::string& name);
 [[noreturn]] void throw_no_books(const std::string& place);
 [[noreturn]] void throw_bad_top(const std::string& place, const std::string& value);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "s2s/kinds/codec.h"
@@ -146,6 +147,29 @@ class TextGenerator {
   virtual const Tokenizer& tokenizer() const = 0;
   /// The rate of a prompt's audio; 0: prompts have none.
   virtual int64_t source_sample_rate_hz() const;
+};
+
+/// Voices that speak the text channels of B rows, frame by frame.
+class SpokenChannel {
+ public:
+  virtual ~SpokenChannel();
+  /// text [B, N] int64, the channels' next frames -> codes [B, N, K] int64 of the same frames.
+  virtual at::Tensor push(const at::Tensor& text_BN) = 0;
+};
+
+/// Speaks text channels that are given to it.
+class SpeaksText : public HasCodec {
+ public:
+  ~SpeaksText() override;
+  /// Begins to speak with voices [B, S] float32 at the codec's rate, of lengths [B].
+  virtual std::unique_ptr<SpokenChannel> open_speech(const at::Tensor& voices_BS,
+                                                     const at::Tensor& lengths_B) = 0;
+  /// The voices, as above, of a batch's rows (Batch::ids): that of the configuration, else the
+  /// batch's own, else silence.
+  virtual std::pair<at::Tensor, at::Tensor> voices_of(const Batch& batch) = 0;
+  /// The text channel [N] int64 in which `text` alone is spoken, with the frames that it takes.
+  virtual at::Tensor channel_of(const std::string& text) const = 0;
+  virtual const Tokenizer& tokenizer() const = 0;
 };
 
 /// The model as `Capability`, or null when it lacks it.

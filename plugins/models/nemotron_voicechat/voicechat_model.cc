@@ -1,0 +1,205 @@
+#include "voicechat_model.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <utility>
+
+#include "s2s/error.h"
+#include "s2s/nn/eval_scope.h"
+#include "s2s/nn/full_precision.h"
+
+namespace s2s::voicechat {
+namespace {
+
+constexpr const char* kListener = "stt_model";  // NeMo's names
+constexpr const char* kSpeaker = "tts_model";
+
+[[noreturn]] void throw_training() {
+  throw Error(ExitCode::kConfig, "voicechat/training",
+              "model.type: nemotron_voicechat is for generate, validate and live sessions and is "
+              "not trained\n  expected: train its parts alone (model.type: duplex_stt, "
+              "duplex_eartts)");
+}
+
+void add_names(const NameMap& names, const std::string& part, NameMap& all) {
+  const std::string prefix = part + ".";
+  for (const NameRule& rule : names.rules) {
+    all.rules.push_back({prefix + rule.ours, prefix + rule.theirs});
+  }
+  for (const NameRule& rule : names.other_spellings) {
+    all.other_spellings.push_back({prefix + rule.ours, prefix + rule.theirs});
+  }
+  for (const std::string& name : names.ignored) all.ignored.push_back(prefix + name);
+}
+
+at::Device device_of(Model& model) { return model.named_parameters().front().tensor->device(); }
+
+/// No speech in the first frame: its code is 0 in every book, as in NeMo.
+at::Tensor first_codes(const CodecShape& codec, int64_t rows, at::Device device) {
+  return at::zeros({rows, 1, codec.num_codebooks}, at::TensorOptions(at::kLong).device(device));
+}
+
+/// A conversation: what the listener writes in a frame is spoken at once.
+class Session : public DuplexSession {
+ public:
+  Session(Model& model, std::unique_ptr<DuplexSession> listener,
+          std::unique_ptr<SpokenChannel> speech, Codec& codec)
+      : eval_(model),
+        device_(device_of(model)),
+        listener_(std::move(listener)),
+        speech_(std::move(speech)),
+        shape_(codec.shape()),
+        decoder_(codec.open_stream(1)) {}
+
+  Output push(const at::Tensor& samples_S) override { return spoken(listener_->push(samples_S)); }
+
+  Output finish() override {
+    Output out = spoken(listener_->finish());
+    const at::NoGradGuard no_grad;
+    const FullPrecision full_precision;
+    out.audio_S = at::cat({out.audio_S, decoder_->finish().reshape({-1}).cpu()});
+    return out;
+  }
+
+ private:
+  Output spoken(Output heard) {
+    const at::NoGradGuard no_grad;
+    std::vector<at::Tensor> codes, audio = {at::empty({0}, at::kFloat)};
+    for (const int64_t id : heard.text_tokens) {
+      codes.push_back(codes_of(id).cpu());
+      const FullPrecision full_precision;
+      audio.push_back(decoder_->push(codes.back().transpose(1, 2)).reshape({-1}).cpu());
+    }
+    heard.audio_S = at::cat(audio);
+    heard.codes_TK = codes.empty() ? at::empty({0, shape_.num_codebooks}, at::kLong)
+                                   : at::cat(codes, 1).squeeze(0);
+    return heard;
+  }
+
+  /// [1, 1, K]
+  at::Tensor codes_of(int64_t id) {
+    if (std::exchange(is_first_, false)) return first_codes(shape_, 1, device_);
+    return speech_->push(at::full({1, 1}, id, at::TensorOptions(at::kLong).device(device_)));
+  }
+
+  EvalScope eval_;
+  at::Device device_;
+  std::unique_ptr<DuplexSession> listener_;
+  std::unique_ptr<SpokenChannel> speech_;
+  CodecShape shape_;
+  std::unique_ptr<CodecStream> decoder_;
+  bool is_first_ = true;
+};
+
+}  // namespace
+
+VoiceChatModel::VoiceChatModel(VoiceChatParts parts)
+    : parts_(std::move(parts)),
+      listens_(require_capability<AnswersSpeech>(*parts_.listener, parts_.path + ".stt.model",
+                                                 "listen")),
+      speaks_(require_capability<SpeaksText>(
+          *parts_.speaker, parts_.path + ".speech_generation.model", "speak a text")) {
+  register_block(kListener, *parts_.listener);
+  register_block(kSpeaker, *parts_.speaker);
+}
+
+VoiceChatModel::~VoiceChatModel() = default;
+
+BatchWeight VoiceChatModel::weigh(const Batch& batch) { return parts_.listener->weigh(batch); }
+
+MetricSums VoiceChatModel::evaluate(const Batch& batch) { return parts_.listener->evaluate(batch); }
+
+std::map<std::string, double> VoiceChatModel::metrics_of(const MetricSums& sums) const {
+  return parts_.listener->metrics_of(sums);
+}
+
+std::vector<std::string> VoiceChatModel::metric_names() const {
+  return parts_.listener->metric_names();
+}
+
+LossTerms VoiceChatModel::training_loss(const Batch& /*batch*/, const StepContext& /*context*/) {
+  throw_training();
+}
+
+ShardPlan VoiceChatModel::configure_model(const MeshShape& mesh) const {
+  ShardPlan plan = parts_.listener->configure_model(mesh).nested_under(kListener);
+  plan.append(parts_.speaker->configure_model(mesh).nested_under(kSpeaker));
+  return plan;
+}
+
+NameMap VoiceChatModel::checkpoint_names() const {
+  NameMap names;
+  add_names(parts_.listener->checkpoint_names(), kListener, names);
+  add_names(parts_.speaker->checkpoint_names(), kSpeaker, names);
+  return names;
+}
+
+void VoiceChatModel::choose_tokens_by(const SamplingOptions& sampling) {
+  listens_.choose_tokens_by(sampling);
+}
+
+int64_t VoiceChatModel::answer_sample_rate_hz() const {
+  return speaks_.codec().shape().sample_rate_hz;
+}
+
+std::unique_ptr<SpokenChannel> VoiceChatModel::open_speech(const Batch& batch, at::Device device) {
+  const auto [voices_BS, lengths_B] = speaks_.voices_of(batch);
+  return speaks_.open_speech(voices_BS.to(device), lengths_B.to(device));
+}
+
+Generation VoiceChatModel::answer(const Batch& batch, bool decode_audio) {
+  const at::NoGradGuard no_grad;
+  const EvalScope eval(*this);
+  Generation out =
+      listens_.generate(batch.source_audio_BS, batch.source_audio_lens_B, /*decode_audio=*/false);
+  const CodecShape codec = speaks_.codec().shape();
+  const at::Tensor& text_BT = out.tokens_text_BT;
+  out.tokens_audio_BTK = at::cat({first_codes(codec, text_BT.size(0), text_BT.device()),
+                                  open_speech(batch, text_BT.device())->push(text_BT.slice(1, 1))},
+                                 1);
+  if (!decode_audio) return out;
+  const FullPrecision full_precision;
+  out.audio_BS = speaks_.codec().decode(out.tokens_audio_BTK.transpose(1, 2));
+  out.audio_lens_B = out.token_lens_B * codec.samples_per_frame;
+  return out;
+}
+
+Generation VoiceChatModel::generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
+                                    bool decode_audio) {
+  Batch batch;
+  batch.source_audio_BS = audio_BS;
+  batch.source_audio_lens_B = lengths_B;
+  batch.ids.resize(static_cast<size_t>(audio_BS.size(0)));
+  return answer(batch, decode_audio);
+}
+
+std::unique_ptr<DuplexSession> VoiceChatModel::open_session() {
+  std::unique_ptr<DuplexSession> listener = listens_.open_session();
+  if (listener == nullptr) return nullptr;
+  Batch batch;
+  batch.ids.resize(1);
+  return std::make_unique<Session>(*this, std::move(listener), open_speech(batch, device_of(*this)),
+                                   codec());
+}
+
+std::vector<std::string> VoiceChatModel::decoded_outputs() const {
+  return {"tokens_text", "tokens_len", "tokens_audio", "audio"};
+}
+
+std::map<std::string, at::Tensor> VoiceChatModel::reference_outputs(
+    const std::map<std::string, at::Tensor>& inputs, bool training) {
+  if (training) throw_training();
+  Batch batch;
+  batch.source_audio_BS = inputs.at("source_audio");
+  batch.source_audio_lens_B = inputs.at("source_audio_lens").to(at::kLong);
+  batch.ids.resize(static_cast<size_t>(batch.source_audio_BS.size(0)));
+  batch.others = inputs;
+  const Generation out = answer(batch, /*decode_audio=*/true);
+  return {{"tokens_text", out.tokens_text_BT},
+          {"tokens_len", out.token_lens_B},
+          {"tokens_audio", out.tokens_audio_BTK},
+          {"audio", out.audio_BS}};
+}
+
+}  // namespace s2s::voicechat

@@ -1,0 +1,60 @@
+#pragma once
+// VoiceChatModel: a model that listens and writes (duplex_stt), and one that speaks its text
+// channel (duplex_eartts), joined for inference. Source: NeMo's NemotronVoiceChat.
+// Shape letters: B batch, S samples, T frames, K books.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "s2s/kinds/model_capabilities.h"
+
+namespace s2s::voicechat {
+
+struct VoiceChatParts {
+  std::unique_ptr<Model> listener, speaker;
+  std::string path;  // of the model's options, for messages
+};
+
+class VoiceChatModel : public Model, public HasCodec, public AnswersSpeech, public RunsReferences {
+ public:
+  /// Errors: [model/capability] when a part cannot listen or speak.
+  explicit VoiceChatModel(VoiceChatParts parts);
+  ~VoiceChatModel() override;
+
+  /// Those of the model that listens.
+  BatchWeight weigh(const Batch& batch) override;
+  MetricSums evaluate(const Batch& batch) override;
+  std::map<std::string, double> metrics_of(const MetricSums& sums) const override;
+  std::vector<std::string> metric_names() const override;
+  /// Errors: [voicechat/training], always.
+  LossTerms training_loss(const Batch& batch, const StepContext& context) override;
+  ShardPlan configure_model(const MeshShape& mesh) const override;
+  NameMap checkpoint_names() const override;
+
+  Codec& codec() override { return speaks_.codec(); }
+  void choose_tokens_by(const SamplingOptions& sampling) override;
+  Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
+                      bool decode_audio) override;
+  std::unique_ptr<DuplexSession> open_session() override;
+  const Tokenizer& tokenizer() const override { return listens_.tokenizer(); }
+  double frame_length_s() const override { return listens_.frame_length_s(); }
+  int64_t source_sample_rate_hz() const override { return listens_.source_sample_rate_hz(); }
+  int64_t answer_sample_rate_hz() const override;
+  std::map<std::string, at::Tensor> reference_outputs(
+      const std::map<std::string, at::Tensor>& inputs, bool training) override;
+  std::vector<std::string> decoded_outputs() const override;
+
+ private:
+  /// Speech of `rows` in the voices of `batch`.
+  std::unique_ptr<SpokenChannel> open_speech(const Batch& batch, at::Device device);
+  /// The answers to a batch whose voices are its own, where the configuration has none.
+  Generation answer(const Batch& batch, bool decode_audio);
+
+  VoiceChatParts parts_;
+  AnswersSpeech& listens_;
+  SpeaksText& speaks_;
+};
+
+}  // namespace s2s::voicechat
