@@ -30,39 +30,66 @@ TEST_CASE("Moshi answers audio, each row as alone") {
   CHECK(at::equal(drawn.tokens_text_BT, speech.generate(audio, lengths, false).tokens_text_BT));
 }
 
+namespace {
+
+/// Mimi with random weights, at the rate of mel_fsq.
+constexpr const char* kMimiCodec = R"({"codec": {"name": "mimi", "sampling_rate": 16000,
+    "upsampling_ratios": [8, 8, 10], "num_filters": 4, "hidden_size": 16, "upsample_groups": 16,
+    "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2,
+    "intermediate_size": 16, "codebook_size": 20, "codebook_dim": 8,
+    "vector_quantization_hidden_dimension": 8, "num_quantizers": 4, "num_codebooks": 3}})";
+
+constexpr int64_t kFrame = 1280;
+
+struct Answer {
+  std::vector<int64_t> text;
+  std::vector<at::Tensor> codes, audio;
+
+  void take(DuplexSession::Output piece) {
+    text.insert(text.end(), piece.text_tokens.begin(), piece.text_tokens.end());
+    if (piece.codes_TK.numel() > 0) codes.push_back(piece.codes_TK);
+    audio.push_back(piece.audio_S);
+  }
+};
+
+/// `late`: frames that the codec waits for.
+Answer live(AnswersSpeech& speech, const at::Tensor& audio_S, int64_t chunk, int64_t late) {
+  const auto session = speech.open_session();
+  REQUIRE(session != nullptr);
+  Answer answer;
+  for (int64_t begin = 0; begin < audio_S.size(0); begin += chunk) {
+    answer.take(session->push(audio_S.slice(0, begin, begin + chunk)));
+    const int64_t heard = std::min(begin + chunk, audio_S.size(0)) / kFrame;
+    CHECK(static_cast<int64_t>(answer.text.size()) >= heard - late);
+  }
+  answer.take(session->finish());
+  return answer;
+}
+
+}  // namespace
+
 TEST_CASE("a live session of Moshi says what it says to the whole recording") {
   TwoLevelModels fixture;
-  const auto model = fixture.make(kMoshi, kMelCodec);
-  fit_codec(*model);
   // Longer than the attention window, and no whole number of frames.
   const at::Tensor audio_S = at::randn({25000}, generator_of(5)) * 0.1;
-  AnswersSpeech& speech = speech_of(*model);
   SamplingOptions sampling;
-  for (const double temperature : {0.0, 1.0}) {
-    sampling.temperature = temperature;
-    speech.choose_tokens_by(sampling);
-    const Generation whole =
-        speech.generate(audio_S.unsqueeze(0), at::tensor({25000}, at::kLong), true);
-    for (const int64_t chunk : {1280, 1000, 3000}) {
-      CAPTURE(chunk);
-      const auto session = speech.open_session();
-      REQUIRE(session != nullptr);
-      std::vector<int64_t> text;
-      std::vector<at::Tensor> codes, audio;
-      const auto take = [&](DuplexSession::Output piece) {
-        text.insert(text.end(), piece.text_tokens.begin(), piece.text_tokens.end());
-        if (piece.codes_TK.numel() > 0) codes.push_back(piece.codes_TK);
-        audio.push_back(piece.audio_S);
-      };
-      for (int64_t begin = 0; begin < 25000; begin += chunk) {
-        take(session->push(audio_S.slice(0, begin, begin + chunk)));
-        // Frames are answered as they come: all but the one that the codec's window waits for.
-        if (chunk == 1280) CHECK(static_cast<int64_t>(text.size()) >= begin / 1280);
+  for (const auto& [codec, late] : {std::pair{kMelCodec, int64_t{1}}, {kMimiCodec, 0}}) {
+    const auto model = fixture.make(kMoshi, codec);
+    if (!codec_of(*model).is_fitted()) fit_codec(*model);
+    AnswersSpeech& speech = speech_of(*model);
+    for (const double temperature : {0.0, 1.0}) {
+      sampling.temperature = temperature;
+      speech.choose_tokens_by(sampling);
+      const Generation whole =
+          speech.generate(audio_S.unsqueeze(0), at::tensor({25000}, at::kLong), true);
+      for (const int64_t chunk : {int64_t{1280}, int64_t{1000}, int64_t{3000}}) {
+        CAPTURE(std::string(codec).substr(0, 30));
+        CAPTURE(chunk);
+        const Answer answer = live(speech, audio_S, chunk, late);
+        CHECK(at::equal(at::tensor(answer.text, at::kLong), whole.tokens_text_BT[0]));
+        CHECK(at::equal(at::cat(answer.codes), whole.tokens_audio_BTK[0]));
+        CHECK(at::allclose(at::cat(answer.audio), whole.audio_BS[0], 1e-4, 1e-5));
       }
-      take(session->finish());
-      CHECK(at::equal(at::tensor(text, at::kLong), whole.tokens_text_BT[0]));
-      CHECK(at::equal(at::cat(codes), whole.tokens_audio_BTK[0]));
-      CHECK(at::allclose(at::cat(audio), whole.audio_BS[0], 1e-4, 1e-5));
     }
   }
   const auto deaf = fixture.make(kMoshi);
