@@ -56,6 +56,24 @@ void ask_decoding(Codec& codec, const at::Tensor& codes_BKT, Questions& question
                 "decoding as a stream differs from decoding all frames at once");
 }
 
+/// Pieces of all lengths, of one sample too.
+void ask_listening(Codec& codec, const at::Tensor& audio_BS, Questions& questions) {
+  const auto stream = codec.open_encoder_stream(audio_BS.size(0));
+  if (stream == nullptr) return;  // it encodes whole recordings only
+  const int64_t frame = codec.shape().samples_per_frame, cut = audio_BS.size(1) - frame / 3;
+  std::vector<at::Tensor> pieces;
+  int64_t begin = 0;
+  for (const int64_t end :
+       {int64_t{1}, frame / 2, 2 * frame, 2 * frame + frame / 5, 7 * frame, cut}) {
+    pieces.push_back(stream->push(audio_BS.slice(1, begin, end)));
+    begin = end;
+  }
+  pieces.push_back(stream->finish());
+  const at::Tensor lengths_B = at::full({audio_BS.size(0)}, cut, at::kLong);
+  questions.ask(at::cat(pieces, 2).equal(codec.encode(audio_BS.slice(1, 0, cut), lengths_B).first),
+                "encoding as a stream differs from encoding all samples at once");
+}
+
 void ask_silence(Codec& codec, Questions& questions) {
   const CodecShape shape = codec.shape();
   const at::Tensor silence_K = codec.silence_codes();
@@ -84,6 +102,7 @@ Answers broken_promises(Codec& codec) {
   questions.ask(alone.first[0].equal(codes_BKT[1].slice(1, 0, alone.first.size(2))),
                 "padding or a neighbor in the batch changes a row's codes");
   ask_decoding(codec, codes_BKT, questions);
+  ask_listening(codec, audio.samples_BS, questions);
   ask_silence(codec, questions);
   ask_names(codec, codec.checkpoint_names(), questions);
   return questions.take();

@@ -46,14 +46,16 @@ inline std::vector<TrainedModel> families() {
 }
 
 /// The base is frozen, adapters train.
-inline TrainedModel with_lora(TrainedModel trained) {
+inline TrainedModel with_lora(TrainedModel trained,
+                              const std::vector<std::string>& targets = {
+                                  "q_proj", "k_proj", "o_proj", "up_proj", "down_proj"}) {
   trained.name += ", LoRA";
   const auto make = trained.make;
-  trained.make = [make](const Registries& registries) {
+  trained.make = [make, targets](const Registries& registries) {
     auto model = make(registries);
     LoraOptions options;
     options.r = 4;
-    options.target_modules = {"q_proj", "k_proj", "o_proj", "up_proj", "down_proj"};
+    options.target_modules = targets;
     add_lora(*model, options);
     model->materialize(at::kCPU, at::kFloat, 3);
     for (const NamedTensor& parameter : model->named_parameters()) {

@@ -4,6 +4,7 @@
 
 #include "core/duplex/table_tokenizer.h"
 #include "parallel/equality.h"
+#include "parallel/trained_models.h"
 #include "plugins/two_level/two_level_fixture.h"
 
 using namespace s2s;
@@ -52,6 +53,8 @@ TEST_CASE("Moshi and CSM under layouts train as one process") {
       two_level("csm", kCsm),
       two_level("csm, two tables of codes",
                 std::string(kCsm) + R"(, "tie_codebooks_embeddings": false)"),
+      with_lora(two_level("moshi", kMoshi), {"q_proj", "k_proj", "o_proj", "fc1", "fc2"}),
+      with_lora(two_level("csm", kCsm)),
   };
   for (const TrainedModel& trained : models) {
     trained.make(plugins.registries());  // loads its plugins on one thread

@@ -2,61 +2,16 @@
 
 #include <cmath>
 #include <filesystem>
-#include <functional>
 
-#include "common/capabilities.h"
-#include "common/places.h"
 #include "common/temporary_folder.h"
-#include "core/duplex/table_tokenizer.h"
-#include "plugins/built_plugins.h"
-#include "plugins/two_level/two_level_fixture.h"
-#include "s2s/error.h"
+#include "plugins/two_level/made_model.h"
 #include "s2s/nn/token_sampling.h"
-#include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
 
 using namespace s2s;
 using namespace s2s::test;
 
 namespace {
-
-struct Fixture {
-  BuiltPlugins plugins;
-  TableTokenizer tokenizer;
-  Config data = parse_json(
-      R"({"frame_length": 0.08, "source_sample_rate": 16000, "target_sample_rate": 16000})",
-      "data");
-
-  /// Both are maps, `base` without its end; `keys` wins.
-  std::unique_ptr<Model> make(const std::string& base, const std::string& keys = "{}",
-                              bool with_tokenizer = true) {
-    Config node = parse_json(base + "}", "test.json");
-    const Config more = parse_json(keys, "test.json");
-    for (const auto& [key, value] : more.entries()) node[key] = value;
-    ModelContext context;
-    context.path = "model";
-    context.data = &data;
-    context.base_dir = source_dir();
-    context.tokenizer = with_tokenizer ? &tokenizer : nullptr;
-    auto model = plugins.create<Model>(node, context);
-    model->materialize(at::kCPU, at::kFloat, 3);
-    return model;
-  }
-
-  std::string id_of(const std::function<void()>& act) {
-    try {
-      act();
-    } catch (const Error& error) {
-      return error.id();
-    }
-    return "";
-  }
-};
-
-constexpr const char* kMelCodec = R"({"codec": {"name": "mel_fsq", "sample_rate": 16000,
-    "num_groups": 3, "decoder_iterations": 2}, "audio_vocab_size": 1000})";
-
-double value(const at::Tensor& scalar) { return scalar.item<double>(); }
 
 TensorMap named(const TensorMap& tensors, const std::string& prefix) {
   TensorMap found;
@@ -83,7 +38,7 @@ Batch kyutai_batch() {
 }  // namespace
 
 TEST_CASE("a folder with Kyutai's files gives the losses of Kyutai's class") {
-  Fixture fixture;
+  TwoLevelModels fixture;
   const std::string folder = "tests/reference/data/kyutai_moshi";
   const auto model = fixture.make(R"({"name": "moshi", "path": ")" + folder + "\"", "{}", false);
   const TensorMap expected = read_weights(source_dir() + "/" + folder + "/expected.safetensors");
@@ -97,7 +52,7 @@ TEST_CASE("a folder with Kyutai's files gives the losses of Kyutai's class") {
 }
 
 TEST_CASE("of a file with more books than the model has, the first are read") {
-  Fixture fixture;
+  TwoLevelModels fixture;
   const std::string source = source_dir() + "/tests/reference/data/kyutai_moshi";
   TensorMap weights = read_weights(source + "/model.safetensors");
   TensorMap more;  // PersonaPlex's depth decoder goes on with the user's books
@@ -122,7 +77,7 @@ TEST_CASE("of a file with more books than the model has, the first are read") {
 }
 
 TEST_CASE("configurations that change the result are refused") {
-  Fixture fixture;
+  TwoLevelModels fixture;
   const Component<Model>& moshi = fixture.plugins.registries().get<Model>("moshi");
   const Component<Model>& csm = fixture.plugins.registries().get<Model>("csm");
   const auto id = [&](const Component<Model>& component, const std::string& json) {
@@ -143,7 +98,7 @@ TEST_CASE("configurations that change the result are refused") {
 }
 
 TEST_CASE("a folder as transformers saves it gives the losses of its class") {
-  Fixture fixture;
+  TwoLevelModels fixture;
   for (const char* name : {"moshi", "csm"}) {
     CAPTURE(std::string(name));
     const std::string file =
@@ -171,14 +126,14 @@ TEST_CASE("a folder as transformers saves it gives the losses of its class") {
 }
 
 TEST_CASE("Kyutai's weights of another size are refused with the names of all tensors") {
-  Fixture fixture;
+  TwoLevelModels fixture;
   const std::string path = R"({"name": "moshi", "path": "tests/reference/data/kyutai_moshi")";
   CHECK(fixture.id_of([&] { fixture.make(path, R"({"num_codebooks": 5})", false); }) ==
         "model/kyutai-weights");
 }
 
 TEST_CASE("a batch with codes trains as the same streams of a reference file") {
-  Fixture fixture;
+  TwoLevelModels fixture;
   for (const int64_t shorter : {9, 4}) {
     CAPTURE(shorter);
     const Batch batch = two_level_batch({9, shorter});
@@ -205,7 +160,7 @@ TEST_CASE("a batch with codes trains as the same streams of a reference file") {
 }
 
 TEST_CASE("the codes of padding do not matter") {
-  Fixture fixture;
+  TwoLevelModels fixture;
   const auto model = fixture.make(kMoshi);
   Batch batch = two_level_batch({9, 4});
   const double before = value(model->training_loss(batch, {}).total);
@@ -216,33 +171,8 @@ TEST_CASE("the codes of padding do not matter") {
   CHECK(value(model->training_loss(batch, {}).total) == doctest::Approx(before).epsilon(1e-6));
 }
 
-TEST_CASE("Moshi answers audio, each row as alone") {
-  Fixture fixture;
-  const auto model = fixture.make(kMoshi, kMelCodec);
-  int64_t clips = 0;
-  codec_of(*model).fit(
-      [&clips] { return ++clips > 3 ? at::Tensor() : at::randn({16000}, generator_of(7)) * 0.1; });
-  const at::Tensor audio = at::randn({2, 16000}, generator_of(5)) * 0.1;
-  const at::Tensor lengths = at::tensor({16000, 9000}, at::kLong);
-  AnswersSpeech& speech = speech_of(*model);
-  const Generation both = speech.generate(audio, lengths, true);
-  const Generation first = speech.generate(audio.narrow(0, 0, 1), lengths.narrow(0, 0, 1), false);
-  CHECK(at::equal(both.tokens_text_BT[0], first.tokens_text_BT[0]));
-  CHECK(at::equal(both.tokens_audio_BTK[0], first.tokens_audio_BTK[0]));
-  CHECK(both.tokens_audio_BTK.size(2) == kBooks);
-  CHECK(both.audio_BS.size(1) == both.tokens_audio_BTK.size(1) * 1280);
-  CHECK(both.text.size() == 2);
-  CHECK(speech.open_session() == nullptr);
-  SamplingOptions sampling;
-  sampling.temperature = 1;
-  speech.choose_tokens_by(sampling);
-  const Generation drawn = speech.generate(audio, lengths, false);
-  CHECK_FALSE(at::equal(drawn.tokens_text_BT, both.tokens_text_BT));
-  CHECK(at::equal(drawn.tokens_text_BT, speech.generate(audio, lengths, false).tokens_text_BT));
-}
-
 TEST_CASE("CSM makes rows of text and frames from a speech batch") {
-  Fixture fixture;
+  TwoLevelModels fixture;
   const auto model = fixture.make(kCsm);
   const Batch batch = two_level_batch({5, 3});
   // By hand: BOS, two words, EOS, the frames, and a frame of end codes.
@@ -275,7 +205,7 @@ TEST_CASE("CSM makes rows of text and frames from a speech batch") {
 }
 
 TEST_CASE("probe batches of both models train") {
-  Fixture fixture;
+  TwoLevelModels fixture;
   for (const char* base : {kMoshi, kCsm}) {
     const auto model = fixture.make(base);
     auto& probes = require_capability<MakesProbeBatches>(*model, "test", "probe");
@@ -286,7 +216,7 @@ TEST_CASE("probe batches of both models train") {
 }
 
 TEST_CASE("config.json of PersonaPlex and of Moshi without keys have Moshi's published sizes") {
-  Fixture fixture;
+  TwoLevelModels fixture;
   for (const char* type : {"personaplex", "moshi"}) {
     const Component<Model>& moshi = fixture.plugins.registries().get<Model>("moshi");
     const Config options = moshi.translate(parse_json(
@@ -298,18 +228,51 @@ TEST_CASE("config.json of PersonaPlex and of Moshi without keys have Moshi's pub
 }
 
 TEST_CASE("what does not fit a model of two levels is refused") {
-  Fixture fixture;
+  TwoLevelModels fixture;
   CHECK(fixture.id_of([&] { fixture.make(kMoshi, R"({"ffn_dim": 49})"); }) == "model/ffn-dim");
   CHECK(fixture.id_of([&] {
     fixture.make(kMoshi, R"({"codec": {"name": "mel_fsq", "sample_rate": 16000}})");
   }) == "model/codec-books");
-  const auto moshi = fixture.make(kMoshi, "{}", false);
+  CHECK(fixture.id_of([&] { fixture.make(kMoshi, "{}", false); }) == "model/token-id");  // no PAD
+  const auto moshi = fixture.make(kMoshi, R"({"tokens": {"pad": 0}})", false);
   CHECK(fixture.id_of([&] { codec_of(*moshi); }) == "model/no-codec");
   CHECK(fixture.id_of([&] { speech_of(*moshi).tokenizer(); }) == "model/no-tokenizer");
   Batch batch = two_level_batch({4, 4});
   batch.codes_BKT = batch.codes_BKT.narrow(1, 0, 2);
   CHECK(fixture.id_of([&] { moshi->training_loss(batch, {}); }) == "model/streams");
+  batch = two_level_batch({4, 4});
+  batch.others["user_codes"] = batch.others["user_codes"].narrow(0, 0, 1);
+  CHECK(fixture.id_of([&] { moshi->training_loss(batch, {}); }) == "model/streams");
+  batch = two_level_batch({4, 4});
+  batch.target_tokens_BT.reset();
+  CHECK(fixture.id_of([&] { moshi->training_loss(batch, {}); }) == "model/streams");
+  const auto heard = fixture.make(kMoshi, kMelCodec);
+  CHECK(fixture.id_of([&] { heard->training_loss(Batch{}, {}); }) == "model/streams");
+  CHECK(fixture.id_of([&] { fixture.make(kCsm, R"({"text_bos_id": 200})"); }) == "model/token-id");
   const auto csm = fixture.make(kCsm, "{}", false);
   CHECK(fixture.id_of([&] { csm->training_loss(two_level_batch({4}), {}); }) ==
         "model/no-tokenizer");
+  Batch rows;
+  rows.others["frames"] = at::zeros({2, 5, kBooks}, at::kLong);
+  CHECK(fixture.id_of([&] { csm->training_loss(rows, {}); }).empty());
+  rows.others["mask"] = at::ones({2, 4}, at::kBool);
+  CHECK(fixture.id_of([&] { csm->training_loss(rows, {}); }) == "model/streams");
+  const auto telling = fixture.make(kCsm);
+  Batch textless = two_level_batch({4, 4});
+  textless.target_texts.clear();
+  CHECK(fixture.id_of([&] { telling->training_loss(textless, {}); }) == "model/streams");
+}
+
+TEST_CASE("CSM rows with labels of book 0 only train the backbone") {
+  TwoLevelModels fixture;
+  const auto model = fixture.make(kCsm);
+  Batch rows;
+  rows.others["frames"] = two_level_batch({6, 6}).codes_BKT.transpose(1, 2).contiguous();
+  rows.others["labels"] = rows.others["frames"].clone();
+  rows.others["labels"].narrow(2, 1, kBooks - 1).fill_(-100);
+  const LossTerms terms = model->training_loss(rows, {});
+  CHECK(value(terms.parts.at("depth_loss")) == 0);
+  terms.total.backward();
+  CHECK(std::isfinite(value(terms.total)));
+  CHECK(model->metrics_of(model->evaluate(rows)).count("depth_loss") == 0);
 }

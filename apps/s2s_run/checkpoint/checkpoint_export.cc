@@ -23,7 +23,7 @@
 #include "s2s/foreign_text.h"
 #include "s2s/nn/weights.h"
 #include "s2s/registry.h"
-#include "s2s_run/checkpoint/checkpoint_export_tokenizer.h"
+#include "s2s_run/checkpoint/checkpoint_export_model.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
@@ -101,13 +101,6 @@ void ExportFolder::finish() {
   mark_.clear();
 }
 
-struct ExportArguments {
-  std::string checkpoint, output, dtype;
-  uint64_t max_shard_bytes = ShardSettings().max_shard_bytes;
-  bool adapter = false;
-  bool force = false;
-};
-
 /// The config.json of the export. The family's own reader must accept it, because transformers'
 /// class may not support an option. Errors: [checkpoint/export], [weights/config].
 Config foreign_config(const Backbone& llm, const Config& config, const Registries& registries) {
@@ -139,19 +132,6 @@ LoraOptions lora_options(const Config& config) {
   return node == nullptr ? LoraOptions() : read_options<LoraOptions>(*node, "model.lora");
 }
 
-bool is_of_adapter(const std::string& name) { return name.find(".lora_") != std::string::npos; }
-
-/// transformers 5 always uses its own tokenizer class for these models.
-void warn_of_own_class(const Config& foreign) {
-  const Config* const type = foreign.find("model_type");
-  if (type == nullptr || !type->text().starts_with("qwen2")) return;
-  fmt::print(
-      stderr,
-      "note: AutoTokenizer of transformers 5 gives different ids for a model of type {}; load the "
-      "tokenizer with PreTrainedTokenizerFast.from_pretrained\n",
-      printable_name(type->text()));
-}
-
 struct Exporter {
   const ExportArguments& arguments;
   const std::string base_model;  // model.llm.path, or ""
@@ -163,15 +143,9 @@ struct Exporter {
     return ShardFiles::open(arguments.checkpoint, "model");
   }
 
-  std::optional<at::ScalarType> float_type() const {
-    if (arguments.dtype.empty()) return std::nullopt;
-    return parse_dtype(arguments.dtype);
-  }
-
   void write_model() const {
     const std::unique_ptr<Backbone> llm = describe_language_model(config, registries);
     Config foreign = foreign_config(*llm, config, registries);
-    const ShardSettings settings{arguments.max_shard_bytes, float_type()};
     const LoraOptions lora = lora_options(config);
     if (lora.r > 0) add_lora(*llm, lora);
     const ShardFiles file = open();
@@ -183,20 +157,7 @@ struct Exporter {
     for (const auto& [name, tensor] : export_weights(*llm, llm->checkpoint_names())) {
       if (!is_of_adapter(name)) tensors[name] = tensor;
     }
-    S2S_ASSERT(!tensors.empty(), "a language model has parameters");
-    const at::ScalarType type = written_type(tensors.begin()->second, settings.float_type);
-    foreign["torch_dtype"] = Config::scalar(torch_name(type), true);
-    const WrittenShards written = write_weight_shards(arguments.output, tensors, settings);
-    write_file_atomically((fs::path(arguments.output) / "config.json").string(),
-                          config_json(foreign).dump(2) + "\n");
-    copy_tokenizer(arguments.checkpoint, arguments.output);
-    if (write_transformers_tokenizer(arguments.checkpoint, arguments.output, registries)) {
-      warn_of_own_class(foreign);
-    }
-    copy_generation_config(arguments.checkpoint, arguments.output);
-    fmt::print("wrote {}: {} tensors, {:.1f} MB in {} file{}\n", arguments.output, tensors.size(),
-               static_cast<double>(written.total_bytes) / 1e6, written.num_files,
-               written.num_files == 1 ? "" : "s");
+    write_model_folder(arguments, foreign, tensors, registries);
   }
 
   void write_adapters() const {
@@ -210,21 +171,26 @@ struct Exporter {
     for (const NamedTensor& ours : llm->named_parameters()) {
       if (!is_of_adapter(ours.name)) continue;
       const at::Tensor stored = file.tensor(stored_name(file, ours.name));
-      *ours.tensor = stored.to(written_type(stored, float_type()));
+      *ours.tensor = stored.to(written_type(stored, float_type(arguments)));
     }
     const TensorMap tensors = lora_tensors(*llm, llm->checkpoint_names());
     write_adapter(arguments.output, tensors, lora, base_model);
     fmt::print("wrote {}: {} tensors\n", arguments.output, tensors.size());
   }
-
- private:
-  /// The name of a dtype in config.json.
-  static std::string torch_name(at::ScalarType type) {
-    if (type == at::kBFloat16) return "bfloat16";
-    if (type == at::kHalf) return "float16";
-    return type == at::kDouble ? "float64" : "float32";
-  }
 };
+
+void export_language_model(const ExportArguments& arguments, const RunConfig& checked) {
+  checked.check().findings.throw_if_any();
+  const Config written = with_checkpoint_copies(checked.check().written, arguments.checkpoint);
+  const Config* const base = checked.check().written.find_path("model.llm.path");
+  const std::string base_model = base != nullptr && base->is_scalar() ? base->text() : "";
+  const Exporter exporter{arguments, base_model, written, checked.registries()};
+  if (arguments.adapter) {
+    exporter.write_adapters();
+  } else {
+    exporter.write_model();
+  }
+}
 
 int export_checkpoint(ExportArguments arguments, const Invocation& invocation) {
   require_one_process("checkpoint export");
@@ -234,16 +200,11 @@ int export_checkpoint(ExportArguments arguments, const Invocation& invocation) {
   if (!checked.dropped().plugins.empty()) {
     fmt::print(stderr, "note: {}\n", printable(checked.dropped().plugins));
   }
-  checked.check().findings.throw_if_any();
-  const Config written = with_checkpoint_copies(checked.check().written, arguments.checkpoint);
-  const Config* const base = checked.check().written.find_path("model.llm.path");
-  const std::string base_model = base != nullptr && base->is_scalar() ? base->text() : "";
-  const Exporter exporter{arguments, base_model, written, checked.registries()};
   ExportFolder folder(arguments.output, arguments.force);
-  if (arguments.adapter) {
-    exporter.write_adapters();
+  if (checked.check().written.find_path("model.llm") != nullptr) {
+    export_language_model(arguments, checked);
   } else {
-    exporter.write_model();
+    export_whole_model(arguments, invocation);
   }
   folder.finish();
   return 0;
@@ -254,7 +215,8 @@ int export_checkpoint(ExportArguments arguments, const Invocation& invocation) {
 void setup_checkpoint_export(const Command& group) {
   const Command command = group.command(
       "export",
-      "export the language model to a folder that from_pretrained of transformers can load");
+      "export the model, or the language model inside it, to a folder that from_pretrained of "
+      "transformers can load");
   ExportArguments& arguments = command.runs(export_checkpoint);
   command.option("checkpoint", arguments.checkpoint, kCheckpointDoc).required();
   command.option("output", arguments.output, "folder to write").required();

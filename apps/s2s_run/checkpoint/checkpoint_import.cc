@@ -15,6 +15,7 @@
 #include "run/described_model.h"
 #include "run/manifest.h"
 #include "run/run.h"
+#include "run/run_config.h"
 #include "run/run_processes.h"
 #include "s2s_run/checkpoint/checkpoint_facts.h"
 #include "s2s_run/config/config_arguments.h"
@@ -78,6 +79,7 @@ struct Built {
 /// True when the files contain a speech model and not only a language model. Some names may be in
 /// both (lm_head.weight), so the larger number of matching tensors decides.
 bool hold_whole_model(const WeightFiles& files, Built& built) {
+  if (built.setup.config().find_path("model.llm") == nullptr) return true;  // there is no other
   const auto llm = describe_language_model(built.setup.config(), built.setup.registries());
   return num_there(imported_tensors(*built.model), built.model->checkpoint_names(), files) >
          num_there(llm->named_parameters(), llm->checkpoint_names(), files);
@@ -106,12 +108,35 @@ void report(const ImportArguments& arguments, const std::string& what, Built& bu
   }
 }
 
+/// True for a model that is read from one folder (model.path), not around a language model.
+bool is_read_whole(const ConfigArguments& arguments, const Invocation& invocation) {
+  const RunConfig config(arguments, RunPurpose::kGenerate, invocation);
+  const Config* const type = config.check().written.find_path("model.type");
+  if (type == nullptr || !type->is_scalar()) return false;
+  const Component<Model>& model = config.registries().get<Model>(type->text(), *type, "model");
+  const OptionTable options = model.options == nullptr ? OptionTable() : model.options();
+  return std::any_of(options.begin(), options.end(),
+                     [](const OptionRow& option) { return option.name == "path"; });
+}
+
+/// The weights are read as the model's initial values.
+void import_whole(ImportArguments arguments, const Invocation& invocation) {
+  arguments.config.overrides.push_back("model.path=" + fs::absolute(arguments.source).string());
+  Built built(arguments.config, invocation);
+  write(arguments, built.setup.config(), built);
+  report(arguments, "the whole model", built);
+}
+
 int import_checkpoint(const ImportArguments& arguments, const Invocation& invocation) {
   require_one_process("checkpoint import");
   const bool may_replace = arguments.force && fs::exists(fs::path(arguments.output) / "state.json");
   if (fs::exists(arguments.output) && !may_replace) throw_checkpoint_exists(arguments.output);
   const CheckpointFacts facts = describe_checkpoint(checkpoint_of(arguments.source));
   const WeightFiles files = WeightFiles::open(facts.weights);
+  if (facts.kind == CheckpointKind::kHuggingFace && is_read_whole(arguments.config, invocation)) {
+    import_whole(arguments, invocation);
+    return 0;
+  }
   Built built(arguments.config, invocation);
   if (hold_whole_model(files, built)) {
     const std::vector<NamedTensor> ours = imported_tensors(*built.model);
@@ -133,8 +158,7 @@ int import_checkpoint(const ImportArguments& arguments, const Invocation& invoca
 
 void setup_checkpoint_import(const Command& group) {
   const Command command = group.command(
-      "import",
-      "convert a NeMo duplex model or a Hugging Face language model to an s2s checkpoint");
+      "import", "convert a NeMo duplex model or a Hugging Face model to an s2s checkpoint");
   ImportArguments& arguments = command.runs(import_checkpoint);
   command
       .option("source", arguments.source,

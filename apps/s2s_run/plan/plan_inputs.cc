@@ -7,6 +7,8 @@
 #include "base/machine.h"
 #include "plan/planned_model.h"
 #include "run/described_model.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/kinds/model_capabilities.h"
 
 namespace s2s::run {
 namespace {
@@ -66,12 +68,13 @@ void read_step_size(const PlanArguments& arguments, const Config& config, StepSi
   step.length_source = "--sequence-length";
 }
 
-/// Parameter names of a plain language model have no "llm." prefix. Adapters freeze all other
-/// parameters.
-FreezeRules freeze_rules(const Config& config, const ModelBlock& model) {
+/// Adapters of a plain language model, whose names have no "llm." prefix, and of a model that takes
+/// them itself freeze all other parameters.
+FreezeRules freeze_rules(const Block& described, const ModelBlock& model) {
   std::vector<std::string> frozen = model.frozen();
-  const bool is_llm_alone = config.find_path("model.type") == nullptr;
-  if (is_llm_alone && model.lora.r > 0) frozen.back() = "^.+$";
+  const bool is_whole = dynamic_cast<const Backbone*>(&described) != nullptr ||
+                        dynamic_cast<const TakesAdapters*>(&described) != nullptr;
+  if (is_whole && model.lora.r > 0) frozen.back() = "^.+$";
   return {frozen, model.kept()};
 }
 
@@ -83,8 +86,8 @@ PlannedRun::PlannedRun(const PlanArguments& arguments, const Config& config,
       config_(config),
       registries_(registries),
       options_(read_run_options(config)),
-      rules_(freeze_rules(config, options_.model)),
       model_(describe_model(config, registries)),
+      rules_(freeze_rules(*model_.block, options_.model)),
       asked_ranks_(ranks_of(arguments, config)) {
   rules_.check_some_train(model_.block->named_parameters());
 }

@@ -49,8 +49,8 @@ class PlannedRun {
   const Config& config_;
   const Registries& registries_;
   RunOptions options_;
-  FreezeRules rules_;
   DescribedModel model_;
+  FreezeRules rules_;
   int64_t asked_ranks_ = 0;
 };
 

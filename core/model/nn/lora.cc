@@ -7,6 +7,9 @@
 #include <set>
 
 #include "base/path_pattern.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/kinds/codec.h"
+#include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/layers.h"
 
 namespace s2s {
@@ -21,10 +24,15 @@ bool ends_with_segment(const std::string& path, const std::string& segment) {
   return path == segment || path.ends_with("." + segment);
 }
 
-/// Returns every linear layer of the model, except the head.
+/// Returns every linear layer of the model, except the head and those of codecs.
 std::vector<NamedLinear> linears(Block& root) {
   std::vector<NamedLinear> found;
+  std::vector<std::string> codecs;
   root.for_each_block([&](const std::string& path, Block& block) {
+    if (dynamic_cast<Codec*>(&block) != nullptr) codecs.push_back(path + ".");
+    for (const std::string& codec : codecs) {
+      if (path.starts_with(codec)) return;
+    }
     auto* const linear = dynamic_cast<Linear*>(&block);
     const bool is_other = ends_with_segment(path, "lora_A") || ends_with_segment(path, "lora_B") ||
                           ends_with_segment(path, "lm_head");
@@ -66,6 +74,7 @@ AdapterRows rows_beside(const TensorRow& row) {
     rows.b.style = Style::kColwise;
     rows.b.out = Layout::kLast;
     rows.b.repeats = row.repeats;
+    rows.b.stacked = row.stacked;
   } else if (row.style == Style::kRowwise) {
     rows.a.style = Style::kRowwise;
     rows.a.in = rows.a.out =
@@ -76,6 +85,15 @@ AdapterRows rows_beside(const TensorRow& row) {
 }
 
 }  // namespace
+
+AdaptedPart adapted_part(Model& model) {
+  if (auto* const with_llm = find_capability<HasLanguageModel>(model)) {
+    Backbone& llm = with_llm->language_model();
+    return {&llm, llm.checkpoint_names()};
+  }
+  if (find_capability<TakesAdapters>(model) == nullptr) return {};
+  return {&model, model.checkpoint_names()};
+}
 
 std::vector<std::string> add_lora(Block& root, const LoraOptions& options) {
   const std::vector<NamedLinear> all = linears(root);

@@ -7,16 +7,26 @@
 #include <vector>
 
 #include "config/run_blocks.h"
+#include "s2s/kinds/model.h"
 #include "s2s/nn/block.h"
 #include "s2s/nn/name_map.h"
 #include "s2s/parallel/plan.h"
 
 namespace s2s {
 
+/// What model.lora adapts, and the names of its tensors in checkpoints.
+struct AdaptedPart {
+  Block* root = nullptr;  // null: the model takes no adapters
+  NameMap names;
+};
+
+/// The language model inside `model`, or the model itself if it takes adapters.
+AdaptedPart adapted_part(Model& model);
+
 /// Adds an adapter to every Linear below `root` whose path ends in one of the target modules (whole
-/// segments, `*` matches one). lm_head gets none. Call it before `root` is allocated. A gets random
-/// initial values and B zeros, so the outputs of the model do not change. Returns the targets that
-/// match nothing. Errors: [lora/targets] when none matches.
+/// segments, `*` matches one). lm_head and codecs get none. Call it before `root` is allocated. A
+/// gets random initial values and B zeros, so the outputs of the model do not change. Returns the
+/// targets that match nothing. Errors: [lora/targets] when none matches.
 std::vector<std::string> add_lora(Block& root, const LoraOptions& options);
 
 /// Adds every adapter's update to its weight, which then computes alone. A second call does

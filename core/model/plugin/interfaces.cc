@@ -30,6 +30,7 @@ double Encoder::forward_flops(int64_t rows, int64_t num_samples) {
   return 2 * parameters * static_cast<double>(rows * output_width(num_samples));
 }
 CodecStream::~CodecStream() = default;
+CodecEncoderStream::~CodecEncoderStream() = default;
 Codec::~Codec() = default;
 Scorer::~Scorer() = default;
 Model::~Model() = default;
@@ -42,6 +43,9 @@ std::map<std::string, double> Model::metrics_of(const MetricSums& sums) const {
   return means;
 }
 HasLanguageModel::~HasLanguageModel() = default;
+TakesAdapters::~TakesAdapters() = default;
+HasForeignClass::~HasForeignClass() = default;
+ForeignParts HasForeignClass::foreign_parts() const { return {}; }
 HasCodec::~HasCodec() = default;
 RunsReferences::~RunsReferences() = default;
 std::vector<std::string> RunsReferences::decoded_outputs() const {

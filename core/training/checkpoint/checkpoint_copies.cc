@@ -21,6 +21,15 @@ Config* part_with_path(Config& config, const std::string& key) {
   return has_path ? part : nullptr;
 }
 
+/// The part whose config.json a checkpoint copies: the language model, or a model that is read from
+/// one folder (model.path). Null without a path.
+Config* part_of_folder(Config& config) {
+  if (Config* const llm = part_with_path(config, "llm")) return llm;
+  Config* const model = config.find("model");
+  const Config* const path = model != nullptr && model->is_map() ? model->find("path") : nullptr;
+  return path != nullptr && path->is_scalar() && !path->is_null() ? model : nullptr;
+}
+
 void turn_to(Config& part, const fs::path& copy) {
   const Origin origin = part.find("path")->origin();
   part["path"] = Config::scalar(fs::absolute(copy).string(), /*quoted=*/true);
@@ -37,7 +46,7 @@ Config with_checkpoint_copies(Config config, const std::string& checkpoint) {
     turn_to(*tokenizer, folder / kTokenizerCopy);
     tokenizer->erase("train");
   }
-  Config* const llm = part_with_path(config, "llm");
+  Config* const llm = part_of_folder(config);
   if (llm != nullptr && fs::exists(folder / kLlmCopy / kLlmConfig)) {
     turn_to(*llm, folder / kLlmCopy);
   }
@@ -46,7 +55,7 @@ Config with_checkpoint_copies(Config config, const std::string& checkpoint) {
 
 std::vector<std::string> llm_files(const Config& config) {
   Config copy = config;
-  const Config* const llm = part_with_path(copy, "llm");
+  const Config* const llm = part_of_folder(copy);
   if (llm == nullptr) return {};
   const fs::path folder = llm->find("path")->text();
   if (!fs::exists(folder / kLlmConfig)) return {};

@@ -15,12 +15,12 @@ inline constexpr char kTokenizerCopy[] = "tokenizer";
 inline constexpr char kLlmCopy[] = "llm";
 inline constexpr char kGenerationConfig[] = "generation_config.json";
 
-/// Returns `config` with `model.tokenizer.path` and `model.llm.path` replaced by the copies in
-/// `checkpoint` (a folder, or ""), where they exist.
+/// Returns `config` with `model.tokenizer.path`, and `model.llm.path` or `model.path`, replaced by
+/// the copies in `checkpoint` (a folder, or ""), where they exist.
 Config with_checkpoint_copies(Config config, const std::string& checkpoint);
 
-/// The config.json next to the weights that `model.llm.path` names, and generation_config.json for
-/// an export. Nothing without config.json. Errors: [weights/link].
+/// The config.json next to the weights that `model.llm.path` or `model.path` names, and
+/// generation_config.json for an export. Nothing without config.json. Errors: [weights/link].
 std::vector<std::string> llm_files(const Config& config);
 
 }  // namespace s2s

@@ -68,8 +68,9 @@ std::vector<std::string> texts_at(const Config& options, const std::string& path
 void add_adapters(Model& model, const CompareJob& job) {
   const Config* const lora = job.reference.options.find_path("model.lora");
   if (lora == nullptr || lora->is_null()) return;
-  auto& with_llm = require_capability<HasLanguageModel>(model, job.reference.name, "have adapters");
-  add_lora(with_llm.language_model(), read_options<LoraOptions>(*lora, "model.lora"));
+  Block* const adapted = adapted_part(model).root;
+  if (adapted == nullptr) throw_no_capability(job.reference.name, "have adapters");
+  add_lora(*adapted, read_options<LoraOptions>(*lora, "model.lora"));
 }
 
 /// freeze_params and prevent_freeze_params are regular expressions on checkpoint names. Adapters

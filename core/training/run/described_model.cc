@@ -45,13 +45,13 @@ SpecialIds free_ids(const Config& config) {
 }
 
 /// Adds the LoRA adapters that model.lora configures.
-DescribedModel with_lora(const Config& config, std::shared_ptr<Block> model, Backbone& llm,
+DescribedModel with_lora(const Config& config, std::shared_ptr<Block> model, Block& adapted,
                          std::function<ShardPlan(const MeshShape&)> plan) {
   const Config* node = config.find_path("model.lora");
   const auto lora =
       node == nullptr ? LoraOptions() : read_options<LoraOptions>(*node, "model.lora");
   if (lora.r == 0) return {std::move(model), std::move(plan), {}};
-  add_lora(llm, lora);
+  add_lora(adapted, lora);
   Block* const whole = model.get();
   return {std::move(model),
           [whole, plan = std::move(plan)](const MeshShape& mesh) {
@@ -91,10 +91,9 @@ DescribedModel describe_model(const Config& config, const Registries& registries
   const auto plan = [model, tokenizer](const MeshShape& mesh) {
     return model->configure_model(mesh);
   };
-  auto* const with_llm = find_capability<HasLanguageModel>(*model);
-  DescribedModel described = with_llm == nullptr
-                                 ? DescribedModel{model, plan, {}}
-                                 : with_lora(config, model, with_llm->language_model(), plan);
+  Block* const adapted = adapted_part(*model).root;
+  DescribedModel described = adapted == nullptr ? DescribedModel{model, plan, {}}
+                                                : with_lora(config, model, *adapted, plan);
   described.metrics = model->metric_names();
   return described;
 }

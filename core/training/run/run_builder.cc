@@ -37,10 +37,10 @@ at::Device choose_device(const std::string& place, const std::string& accelerato
 
 namespace {
 
-Backbone& language_model(Model& model) {
-  auto* const with_llm = find_capability<HasLanguageModel>(model);
-  if (with_llm == nullptr) throw_no_language_model();
-  return with_llm->language_model();
+AdaptedPart part_with_lora(Model& model) {
+  AdaptedPart part = adapted_part(model);
+  if (part.root == nullptr) throw_no_language_model();
+  return part;
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ std::unique_ptr<Model> RunBuilder::described_model(const Tokenizer* tokenizer,
   auto model = registries_.create<Model>(model_component(config),
                                          {context("model"), &node_at(config_, "data"), tokenizer});
   if (settings_.model.lora.r > 0) {
-    for (const std::string& target : add_lora(language_model(*model), settings_.model.lora)) {
+    for (const std::string& target : add_lora(*part_with_lora(*model).root, settings_.model.lora)) {
       warnings_.add("model.lora.target_modules: '" + target + "' matches no linear layer");
     }
   }
@@ -143,8 +143,8 @@ std::unique_ptr<InitialValues> RunBuilder::initial_values(Model& model,
   }
   const LoraOptions& lora = settings_.model.lora;
   if (lora.r > 0 && lora.path && checkpoint.empty()) {
-    Backbone& llm = language_model(model);
-    values->add(stored_adapter(resolve_path(*lora.path, "."), llm, llm.checkpoint_names(), lora));
+    const AdaptedPart part = part_with_lora(model);
+    values->add(stored_adapter(resolve_path(*lora.path, "."), *part.root, part.names, lora));
   }
   return values;
 }

@@ -80,8 +80,12 @@ RunParts build_training(const Run& setup, const RunProcesses& processes,
     parts.optimizer = std::move(averaging);
   }
   parts.schedule = builder.schedule();
+  std::vector<std::string> frozen = settings.model.frozen();
+  // Adapters of a whole model freeze all of it, as in PEFT.
+  const bool is_whole = find_capability<TakesAdapters>(*parts.model) != nullptr;
+  if (is_whole && settings.model.lora.r > 0) frozen.back() = "^.+$";
   for (const std::string& pattern :
-       freeze_parameters(*parts.model, settings.model.frozen(), settings.model.kept())) {
+       freeze_parameters(*parts.model, frozen, settings.model.kept())) {
     setup.warnings().add(fmt::format("model.freeze_params: '{}' matches no parameter", pattern));
   }
   attach_strategy(*parts.strategy, *parts.model, *values);

@@ -165,15 +165,70 @@ void MelFsq::check_fitted() const {
 
 at::Tensor MelFsq::log_mel(const at::Tensor& audio_BS) const {
   const int64_t padding = framing_.padding;
-  const at::Tensor padded_BS = at::constant_pad_nd(audio_BS.to(at::kFloat), {padding, padding});
+  return log_mel_of(at::constant_pad_nd(audio_BS.to(at::kFloat), {padding, padding}),
+                    audio_BS.size(1) / framing_.hop);
+}
+
+at::Tensor MelFsq::log_mel_of(const at::Tensor& padded_BS, int64_t num_columns) const {
   const at::Tensor columns_BTL = padded_BS.unfold(1, framing_.n_fft, framing_.hop);
-  const int64_t num_columns = audio_BS.size(1) / framing_.hop;
   const at::Tensor spectrum = at::fft_rfft(columns_BTL.slice(1, 0, num_columns) * window_);
   const at::Tensor power_BTN = at::view_as_real(spectrum).square().sum(-1);
   const double window_power = 3.0 / 8 * static_cast<double>(framing_.n_fft);
   const at::Tensor mel_BTF = at::matmul(power_BTN, bank_FN_.t()) / window_power;
   return mel_BTF.clamp_min(kFloor).log().view(
-      {audio_BS.size(0), -1, kColumnsPerFrame * options_.num_mels});
+      {padded_BS.size(0), -1, kColumnsPerFrame * options_.num_mels});
+}
+
+/// Keeps the samples that the windows of later frames cover.
+class MelFsq::EncoderStream final : public CodecEncoderStream {
+ public:
+  EncoderStream(const MelFsq& codec, int64_t batch_size)
+      : codec_(codec),
+        batch_(batch_size),
+        held_BS_(at::zeros({batch_size, codec.framing_.padding}, codec.window_.options())) {}
+
+  at::Tensor push(const at::Tensor& audio_BS) override {
+    const at::NoGradGuard no_grad;
+    take(audio_BS);
+    const int64_t beyond = held_BS_.size(1) - codec_.framing_.n_fft;
+    return codes(beyond < 0 ? 0 : (beyond / codec_.framing_.hop + 1) / kColumnsPerFrame);
+  }
+
+  at::Tensor finish() override {
+    const at::NoGradGuard no_grad;
+    const int64_t frame = codec_.framing_.frame_samples();
+    const int64_t frames = (heard_ + frame - 1) / frame;
+    held_BS_ =
+        at::constant_pad_nd(held_BS_, {0, frames * frame - heard_ + codec_.framing_.padding});
+    return codes(frames - encoded_);
+  }
+
+ private:
+  void take(const at::Tensor& audio_BS) {
+    heard_ += audio_BS.size(1);
+    held_BS_ = at::cat({held_BS_, audio_BS.to(held_BS_.options())}, 1);
+  }
+
+  /// The codes of the next frames.
+  at::Tensor codes(int64_t frames) {
+    const auto options = held_BS_.options().dtype(at::kLong);
+    if (frames == 0) return at::empty({batch_, codec_.options_.num_groups, 0}, options);
+    const at::Tensor log_mel_BTF = codec_.log_mel_of(held_BS_, frames * kColumnsPerFrame);
+    held_BS_ = held_BS_.slice(1, frames * codec_.framing_.frame_samples()).clone();
+    encoded_ += frames;
+    return codec_.quantizer_.encode(log_mel_BTF, codec_.statistics());
+  }
+
+  const MelFsq& codec_;
+  int64_t batch_;
+  at::Tensor held_BS_;  // from the first window of the next frame on
+  int64_t heard_ = 0;   // samples
+  int64_t encoded_ = 0;
+};
+
+std::unique_ptr<CodecEncoderStream> MelFsq::open_encoder_stream(int64_t batch_size) {
+  check_fitted();
+  return std::make_unique<EncoderStream>(*this, batch_size);
 }
 
 std::pair<at::Tensor, at::Tensor> MelFsq::encode(const at::Tensor& audio_BS,

@@ -26,6 +26,9 @@ class MelFsq : public Codec {
   /// The stream returns the audio of frame t when frame t + 2 is pushed; all except its last 22 ms
   /// already with frame t + 1.
   std::unique_ptr<CodecStream> open_stream(int64_t batch_size) override;
+  /// The stream returns the codes of frame t with the first samples of frame t + 1: those that the
+  /// window of its last column covers.
+  std::unique_ptr<CodecEncoderStream> open_encoder_stream(int64_t batch_size) override;
   at::Tensor silence_codes() override;
   /// Errors: [codec/no-audio].
   bool fit(const std::function<at::Tensor()>& next) override;
@@ -35,8 +38,12 @@ class MelFsq : public Codec {
   void reset_buffers() override;
 
  private:
+  class EncoderStream;
+
   /// audio [B, S], a multiple of the frame length -> log-mel [B, T, F].
   at::Tensor log_mel(const at::Tensor& audio_BS) const;
+  /// The same for audio with the padding of its windows, its first `num_columns` columns.
+  at::Tensor log_mel_of(const at::Tensor& padded_BS, int64_t num_columns) const;
   void check_fitted() const;
   Statistics statistics() const { return {mean_F_, std_F_, order_F_}; }
 

@@ -34,6 +34,14 @@ std::vector<HeadWeight> BookLinear::heads() {
   return heads;
 }
 
+at::Tensor book_logits(const at::Tensor& states_NKH, const std::vector<HeadWeight>& heads) {
+  std::vector<at::Tensor> logits;
+  for (size_t k = 0; k < heads.size(); ++k) {
+    logits.push_back(head_logits(states_NKH.select(1, static_cast<int64_t>(k)), heads[k]));
+  }
+  return at::stack(logits, 1);
+}
+
 at::Tensor book_loss_sum(const BookLabels& books, const std::vector<HeadWeight>& heads) {
   S2S_ASSERT(static_cast<int64_t>(heads.size()) == books.labels_NK.size(1), "a head per book");
   at::Tensor sum;

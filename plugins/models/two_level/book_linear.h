@@ -30,6 +30,9 @@ class BookLinear : public BlockOf<int64_t> {
   Order order_;
 };
 
+/// Logits [N, K, V] of states [N, K, H], book k with head k.
+at::Tensor book_logits(const at::Tensor& states_NKH, const std::vector<HeadWeight>& heads);
+
 /// What the books of frames are predicted from, and what they should be.
 struct BookLabels {
   at::Tensor states_NKH;  // book k of a frame from its position k

@@ -107,6 +107,11 @@ NameMap CsmModel::checkpoint_names() const {
   return names;
 }
 
+ForeignParts CsmModel::foreign_parts() const {
+  return {{"codec_config", "codebook_pad_token_id", "pad_token_id", "bos_token_id", "eos_token_id"},
+          {"codec_model.**"}};
+}
+
 ShardPlan CsmModel::configure_model(const MeshShape& mesh) const {
   // The tables of codes and the depth decoder are whole on every tensor rank: each book waits for
   // the one before, and both decoders look codes up.
@@ -156,7 +161,9 @@ CsmModel::DepthBatch CsmModel::depth_batch(const CsmRows& rows,
   // The first column has no position before it that could predict it.
   const at::Tensor labels_BTK = rows.labels_BTK.narrow(1, 1, width - 1);
   const at::Tensor trained = labels_BTK.narrow(2, 1, books - 1).ne(-100).any(2).flatten();
-  const at::Tensor chosen_N = trained.nonzero().squeeze(1);
+  at::Tensor chosen_N = trained.nonzero().squeeze(1);
+  // Attention needs a row, which counts for nothing.
+  if (chosen_N.numel() == 0) chosen_N = at::zeros({1}, chosen_N.options());
   return {hidden_BTH.narrow(1, 0, width - 1).flatten(0, 1).index_select(0, chosen_N),
           labels_BTK.flatten(0, 1).index_select(0, chosen_N)};
 }

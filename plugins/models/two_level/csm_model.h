@@ -36,7 +36,12 @@ class CsmDecoder : public Decoder {
   ShardPlan configure_model(const MeshShape& mesh) const override;
 };
 
-class CsmModel : public Model, public HasCodec, public RunsReferences, public MakesProbeBatches {
+class CsmModel : public Model,
+                 public HasCodec,
+                 public RunsReferences,
+                 public MakesProbeBatches,
+                 public HasForeignClass,
+                 public TakesAdapters {
  public:
   CsmModel(CsmOptions options, CsmParts parts, const std::string& path);
   ~CsmModel() override;
@@ -52,6 +57,8 @@ class CsmModel : public Model, public HasCodec, public RunsReferences, public Ma
       const std::map<std::string, at::Tensor>& inputs, bool training) override;
   std::vector<std::string> decoded_outputs() const override;
   Batch probe_batch(const ProbeBatch& shape) override;
+  Config hf_config() const override { return csm_to_hf(options_); }
+  ForeignParts foreign_parts() const override;
 
   /// The next `count` frames [B, count, K] behind rows without padding, greedily.
   at::Tensor continue_rows(const CsmRows& rows, int64_t count);
@@ -71,6 +78,7 @@ class CsmModel : public Model, public HasCodec, public RunsReferences, public Ma
   CsmRows rows_of(const Batch& batch);
   CsmRows rows_from(const std::map<std::string, at::Tensor>& inputs,
                     const std::string& prefix) const;
+  void check_rows(const CsmRows& rows) const;
   CsmRows spoken_rows(const Batch& batch);
   at::Tensor embed_frames(const at::Tensor& frames_BTK);
   at::Tensor embed(const CsmRows& rows);
@@ -82,7 +90,8 @@ class CsmModel : public Model, public HasCodec, public RunsReferences, public Ma
   LossTerms losses(const CsmRows& rows, const at::Tensor& hidden_BTH, const DepthBatch& depth,
                    const at::Tensor& states_NKC, const Divisors& divisors);
   Divisors class_divisors(const CsmRows& rows) const;
-  at::Tensor next_frame(const at::Tensor& state_BH);
+  /// The codes [B, K] behind states [B, H]. heads: of books 1 to K - 1.
+  at::Tensor next_frame(const at::Tensor& state_BH, const std::vector<HeadWeight>& heads);
 
   CsmOptions options_;
   CsmParts parts_;

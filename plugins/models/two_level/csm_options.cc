@@ -152,6 +152,21 @@ Config csm_from_hf(const Config& foreign) {
   return options;
 }
 
+Config csm_to_hf(const CsmOptions& options) {
+  const Config all = write_options(options);
+  std::vector<std::string> kept = {
+      "vocab_size",         "text_vocab_size",       "num_codebooks",           "audio_token_id",
+      "audio_eos_token_id", "codebook_eos_token_id", "tie_codebooks_embeddings"};
+  kept.insert(kept.end(), size_keys().begin(), size_keys().end());
+  Config foreign = decoder_to_hf(only_keys(all, kept), "csm", "CsmForConditionalGeneration");
+  Config depth = decoder_to_hf(only_keys(*all.find("depth_decoder"), size_keys()),
+                               "csm_depth_decoder_model", "CsmDepthDecoderForCausalLM");
+  depth["backbone_hidden_size"] = *all.find("hidden_size");
+  for (const char* key : {"vocab_size", "num_codebooks"}) depth[key] = *all.find(key);
+  foreign["depth_decoder_config"] = std::move(depth);
+  return foreign;
+}
+
 Config csm_reference_options(const Config& foreign) {
   Config options = csm_from_hf(foreign);
   if (options.find("loss_form") == nullptr) options["loss_form"] = Config::scalar("transformers");

@@ -45,6 +45,8 @@ DecoderSpec csm_depth_spec(const CsmOptions& options, const std::string& path);
 /// Options from config.json as transformers 4 and 5 write it.
 /// Errors: [weights/config], all findings of a block together.
 Config csm_from_hf(const Config& foreign);
+/// The inverse: config.json for transformers, without its codec.
+Config csm_to_hf(const CsmOptions& options);
 /// The same for reference files: losses are those of transformers' class unless the file sets
 /// `loss_form`.
 Config csm_reference_options(const Config& foreign);

@@ -7,9 +7,8 @@
 
 namespace s2s::two_level {
 
-at::Tensor CsmModel::next_frame(const at::Tensor& state_BH) {
+at::Tensor CsmModel::next_frame(const at::Tensor& state_BH, const std::vector<HeadWeight>& heads) {
   std::vector<at::Tensor> codes = {head_logits(state_BH, lm_head_.head()).argmax(-1)};
-  const std::vector<HeadWeight> heads = codebooks_head_.heads();
   KvCache cache(depth_.shape().num_layers);
   SequenceInfo info;
   info.cache = &cache;
@@ -31,9 +30,10 @@ at::Tensor CsmModel::continue_rows(const CsmRows& rows, int64_t count) {
   info.cache = &cache;
   at::Tensor x_BTH = embed(rows);
   std::vector<at::Tensor> frames;
+  const std::vector<HeadWeight> heads = codebooks_head_.heads();  // copies: once for all frames
   for (int64_t i = 0; i < count; ++i) {
     const at::Tensor hidden_BTH = backbone_(x_BTH, info);
-    frames.push_back(next_frame(hidden_BTH.select(1, hidden_BTH.size(1) - 1)));
+    frames.push_back(next_frame(hidden_BTH.select(1, hidden_BTH.size(1) - 1), heads));
     x_BTH = embed_frames(frames.back().unsqueeze(1));
   }
   return at::stack(frames, 1);
@@ -72,12 +72,7 @@ std::map<std::string, at::Tensor> CsmModel::reference_outputs(
   outputs.insert(terms.parts.begin(), terms.parts.end());
   outputs["depth_decoder_loss"] = terms.parts.at("depth_loss");
   const at::NoGradGuard no_grad;
-  std::vector<at::Tensor> logits;
-  const std::vector<HeadWeight> heads = codebooks_head_.heads();
-  for (size_t k = 0; k < heads.size(); ++k) {
-    logits.push_back(head_logits(states_NKC.select(1, static_cast<int64_t>(k)), heads[k]));
-  }
-  outputs["depth_logits"] = at::stack(logits, 1);
+  outputs["depth_logits"] = book_logits(states_NKC, codebooks_head_.heads());
   return outputs;
 }
 

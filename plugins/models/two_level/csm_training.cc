@@ -12,6 +12,15 @@
 #include "two_level_errors.h"
 
 namespace s2s::two_level {
+namespace {
+
+void check_texts(const Batch& batch, int64_t rows) {
+  if (static_cast<int64_t>(batch.target_texts.size()) == rows) return;
+  throw streams_error("target_texts", at::empty({static_cast<int64_t>(batch.target_texts.size())}),
+                      "[" + std::to_string(rows) + "], the agent's text of every row");
+}
+
+}  // namespace
 
 CsmRows CsmModel::rows_from(const std::map<std::string, at::Tensor>& inputs,
                             const std::string& prefix) const {
@@ -32,6 +41,7 @@ CsmRows CsmModel::spoken_rows(const Batch& batch) {
   if (parts_.tokenizer == nullptr) throw no_tokenizer_error();
   const auto [codes_BKT, lengths_B] = agent_codes(batch, parts_.codec.get());
   check_books("codes", codes_BKT, options_.num_codebooks);
+  check_texts(batch, codes_BKT.size(0));
   std::vector<at::Tensor> text, frames, mask, labels;
   int64_t width = 0;
   for (int64_t b = 0; b < codes_BKT.size(0); ++b) {
@@ -66,10 +76,24 @@ CsmRows CsmModel::spoken_rows(const Batch& batch) {
   return {padded(text, 0), padded(frames, 0), padded(mask, 0), padded(labels, -100)};
 }
 
+void CsmModel::check_rows(const CsmRows& rows) const {
+  const at::IntArrayRef sizes = rows.frames_BTK.sizes();
+  if (sizes.size() != 3 || sizes[1] < 2 || sizes[2] != options_.num_codebooks) {
+    throw streams_error("frames", rows.frames_BTK,
+                        "[rows, positions, " + std::to_string(options_.num_codebooks) +
+                            "], at least two positions");
+  }
+  check_sizes("text", rows.text_BT, sizes.slice(0, 2), "the rows and positions of 'frames'");
+  check_sizes("mask", rows.mask_BT, sizes.slice(0, 2), "the rows and positions of 'frames'");
+  if (rows.labels_BTK.defined()) {
+    check_sizes("labels", rows.labels_BTK, sizes, "the sizes of 'frames'");
+  }
+}
+
 CsmRows CsmModel::rows_of(const Batch& batch) {
   if (batch.others.count("frames") == 0) return spoken_rows(batch);
   CsmRows rows = rows_from(batch.others, "");
-  check_books("frames", rows.frames_BTK.transpose(1, 2), options_.num_codebooks);
+  check_rows(rows);
   if (!rows.labels_BTK.defined()) {
     rows.labels_BTK = rows.frames_BTK.masked_fill(rows.mask_BT.logical_not().unsqueeze(-1), -100);
   }

@@ -21,14 +21,17 @@ at::Tensor no_tokens(const at::Tensor& logits_BV) {
 }  // namespace
 
 TokenChoice::TokenChoice(const SamplingOptions& options, int64_t pad)
-    : pad_(pad), text_(options), audio_(of_audio(options)) {}
+    : pad_(pad),
+      has_guards_(options.repetition_penalty != 1 || options.no_repeat_ngram_size > 0),
+      text_(options),
+      audio_(of_audio(options)) {}
 
 at::Tensor TokenChoice::text(const at::Tensor& logits_BV) {
   return text_.next(logits_BV, words_.empty() ? no_tokens(logits_BV) : at::stack(words_, 1));
 }
 
 void TokenChoice::said(const at::Tensor& text_B) {
-  words_.push_back(text_B.masked_fill(text_B.eq(pad_), -1));
+  if (has_guards_) words_.push_back(text_B.masked_fill(text_B.eq(pad_), -1));
 }
 
 at::Tensor TokenChoice::code(const at::Tensor& logits_BV) {

@@ -14,13 +14,15 @@ class TokenChoice {
   TokenChoice(const SamplingOptions& options, int64_t pad);
   /// Text logits [B, V] -> [B].
   at::Tensor text(const at::Tensor& logits_BV);
-  /// What was said; repetition penalties do not see PAD, which fills most frames.
+  /// What was said; repetition penalties do not see PAD, which fills most frames. Without penalties
+  /// nothing is kept.
   void said(const at::Tensor& text_B);
   /// Logits of one book [B, V] -> [B].
   at::Tensor code(const at::Tensor& logits_BV);
 
  private:
   int64_t pad_;
+  bool has_guards_;  // repetition penalties are on
   Sampler text_, audio_;
   std::vector<at::Tensor> words_;
 };

@@ -51,6 +51,11 @@ NameMap MoshiModel::checkpoint_names() const {
   return names;
 }
 
+ForeignParts MoshiModel::foreign_parts() const {
+  return {{"audio_encoder_config", "max_position_embeddings", "bos_token_id", "eos_token_id"},
+          {"audio_encoder.**"}};
+}
+
 ShardPlan MoshiModel::configure_model(const MeshShape&) const {
   // The depth decoder is whole on every tensor rank: its maps are small, and each book waits for
   // the one before.

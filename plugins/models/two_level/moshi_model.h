@@ -44,7 +44,9 @@ class MoshiModel : public Model,
                    public HasCodec,
                    public RunsReferences,
                    public AnswersSpeech,
-                   public MakesProbeBatches {
+                   public MakesProbeBatches,
+                   public HasForeignClass,
+                   public TakesAdapters {
  public:
   MoshiModel(MoshiOptions options, MoshiParts parts, const std::string& path);
   ~MoshiModel() override;
@@ -62,13 +64,15 @@ class MoshiModel : public Model,
   void choose_tokens_by(const SamplingOptions& sampling) override { sampling_ = sampling; }
   Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                       bool decode_audio) override;
-  /// Null: codecs encode whole recordings.
-  std::unique_ptr<DuplexSession> open_session() override { return nullptr; }
+  /// Null without a codec, or if it encodes whole recordings only.
+  std::unique_ptr<DuplexSession> open_session() override;
   const Tokenizer& tokenizer() const override;
   double frame_length_s() const override { return parts_.frame_length_s; }
   int64_t source_sample_rate_hz() const override;
   int64_t answer_sample_rate_hz() const override;
   Batch probe_batch(const ProbeBatch& shape) override;
+  Config hf_config() const override { return moshi_to_hf(options_); }
+  ForeignParts foreign_parts() const override;
 
   /// What a conversation begins with, instead of what the model would say.
   struct Prompt {
@@ -78,6 +82,7 @@ class MoshiModel : public Model,
   struct Spoken {
     at::Tensor text_BT, codes_BKT;  // the prompt included
   };
+  class Conversation;
   /// Answers the user's codes [B, K, T] frame by frame.
   Spoken speak(const at::Tensor& user_BKT, const Prompt& prompt);
 

@@ -148,6 +148,31 @@ Config moshi_from_hf(const Config& foreign) {
   return options;
 }
 
+Config moshi_to_hf(const MoshiOptions& options) {
+  const Config all = write_options(options);
+  Config foreign = decoder_to_hf(
+      only_keys(all, {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+                      "num_key_value_heads", "head_dim", "ffn_dim", "audio_vocab_size",
+                      "num_codebooks", "sliding_window", "rms_norm_eps", "rope_theta",
+                      "initializer_range", "pad_token_id"}),
+      "moshi", "MoshiForConditionalGeneration");
+  foreign["tie_word_embeddings"] = Config::scalar("false");
+  Config depth = *all.find("depth_decoder");
+  for (const char* key : {"num_key_value_heads", "head_dim"}) {
+    if (depth.find(key)->is_null()) depth.erase(key);
+  }
+  depth["model_type"] = Config::scalar("moshi_depth", true);
+  depth["input_size"] = *all.find("hidden_size");
+  for (const char* key : {"vocab_size", "audio_vocab_size", "num_codebooks", "initializer_range"}) {
+    depth[key] = *all.find(key);
+  }
+  // No book of a frame is further away than that.
+  depth["sliding_window"] = *all.find("num_codebooks");
+  depth["max_position_embeddings"] = Config::scalar(std::to_string(options.num_codebooks + 1));
+  foreign["depth_decoder_config"] = std::move(depth);
+  return foreign;
+}
+
 Config moshi_reference_options(const Config& foreign) {
   Config options = moshi_from_hf(foreign);
   if (options.find("loss_form") == nullptr) options["loss_form"] = Config::scalar("transformers");

@@ -61,6 +61,8 @@ DecoderSpec depth_spec(const MoshiOptions& options, const std::string& path);
 /// Options from config.json as transformers 4 and 5 write it.
 /// Errors: [weights/config], all findings of a block together.
 Config moshi_from_hf(const Config& foreign);
+/// The inverse: config.json for transformers, without its codec.
+Config moshi_to_hf(const MoshiOptions& options);
 /// The same for reference files: losses are those of transformers' class unless the file sets
 /// `loss_form`.
 Config moshi_reference_options(const Config& foreign);

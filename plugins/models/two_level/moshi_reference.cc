@@ -70,15 +70,10 @@ std::map<std::string, at::Tensor> MoshiModel::reference_outputs(
   const at::Tensor hidden_BTH = states(step);
   const at::Tensor states_NKC = depth_states(step, hidden_BTH);
   const LossTerms terms = losses(step, hidden_BTH, states_NKC);
-  std::vector<at::Tensor> depth_logits;
   const at::NoGradGuard no_grad;
-  const std::vector<HeadWeight> heads = depth_.lm_heads.heads();
-  for (size_t k = 0; k < heads.size(); ++k) {
-    depth_logits.push_back(head_logits(states_NKC.select(1, static_cast<int64_t>(k)), heads[k]));
-  }
   return {{"hidden", hidden_BTH},
           {"logits", head_logits(hidden_BTH, lm_head_.head())},
-          {"depth_logits", at::stack(depth_logits, 1)},
+          {"depth_logits", book_logits(states_NKC, depth_.lm_heads.heads())},
           {"text_loss", terms.parts.at("text_loss")},
           {"depth_loss", terms.parts.at("depth_loss")},
           {"loss", terms.total}};

@@ -10,6 +10,7 @@
 #include "s2s/nn/full_precision.h"
 #include "s2s/nn/losses.h"
 #include "streams.h"
+#include "two_level_errors.h"
 
 namespace s2s::two_level {
 namespace {
@@ -20,6 +21,12 @@ at::Tensor shifted_left(const at::Tensor& x_BT, int64_t fill) {
                  1);
 }
 
+void check_text(const at::Tensor& text_BT, int64_t rows) {
+  if (text_BT.defined() && text_BT.dim() == 2 && text_BT.size(0) == rows) return;
+  throw streams_error("target_tokens", text_BT,
+                      "[" + std::to_string(rows) + ", frames], a text id per frame");
+}
+
 }  // namespace
 
 at::Tensor MoshiModel::user_codes(const Batch& batch, at::Tensor& lengths_B) {
@@ -27,8 +34,11 @@ at::Tensor MoshiModel::user_codes(const Batch& batch, at::Tensor& lengths_B) {
   if (given != batch.others.end()) return given->second.to(at::kLong);
   const at::NoGradGuard no_grad;
   const FullPrecision full_precision;
+  Codec& listening = codec();
+  check_audio("source_audio", batch.source_audio_BS);
   at::Tensor codes_BKT;
-  std::tie(codes_BKT, lengths_B) = codec().encode(batch.source_audio_BS, batch.source_audio_lens_B);
+  std::tie(codes_BKT, lengths_B) =
+      listening.encode(batch.source_audio_BS, batch.source_audio_lens_B);
   return codes_BKT;
 }
 
@@ -38,7 +48,8 @@ MoshiStreams MoshiModel::streams_of(const Batch& batch) {
   check_books("codes", out.own_BKT, options_.num_codebooks);
   at::Tensor user_lens_B = out.lengths_B;
   out.user_BKT = user_codes(batch, user_lens_B);
-  check_books("user_codes", out.user_BKT, options_.num_codebooks);
+  check_books("user_codes", out.user_BKT, options_.num_codebooks, out.own_BKT.size(0));
+  check_text(batch.target_tokens_BT, out.own_BKT.size(0));
   const int64_t width = std::min(out.own_BKT.size(2), out.user_BKT.size(2));
   out.own_BKT = out.own_BKT.narrow(2, 0, width);
   out.user_BKT = out.user_BKT.narrow(2, 0, width);

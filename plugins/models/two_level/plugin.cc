@@ -32,6 +32,11 @@ std::unique_ptr<Codec> build_codec(const Config& codec, const Config& model,
   return built;
 }
 
+/// id: -1 means none. Errors: [model/token-id].
+void check_text_id(const std::string& key, int64_t id, int64_t vocab_size) {
+  if (id >= vocab_size) throw text_id_error(key, id, vocab_size);
+}
+
 std::unique_ptr<Model> create_moshi(const Config& node, const ModelContext& context) {
   const Config model = with_folder_config(node, context, moshi_from_hf);
   auto options = read_options<MoshiOptions>(model, context.path);
@@ -41,9 +46,13 @@ std::unique_ptr<Model> create_moshi(const Config& node, const ModelContext& cont
   parts.codec =
       build_codec(options.codec, model, context, options.num_codebooks, options.audio_vocab_size);
   check_vocabulary(parts.tokenizer, options.vocab_size);
-  if (parts.tokenizer != nullptr || options.tokens.pad) {
+  if (parts.tokenizer != nullptr) {
     parts.pad = special_ids_of(options.tokens, parts.tokenizer, options.vocab_size).pad;
+  } else {
+    parts.pad = options.tokens.pad.value_or(-1);
+    check_text_id("tokens.pad", parts.pad, options.vocab_size);
   }
+  if (parts.pad < 0 && options.text_padding_weight != 1) throw no_pad_error();
   return std::make_unique<MoshiModel>(std::move(options), std::move(parts), context.path);
 }
 
@@ -60,6 +69,8 @@ std::unique_ptr<Model> create_csm(const Config& node, const ModelContext& contex
       parts.tokenizer != nullptr ? parts.tokenizer->special_ids() : SpecialIds{};
   parts.text_bos = options.text_bos_id.value_or(known.bos);
   parts.text_eos = options.text_eos_id.value_or(known.eos);
+  check_text_id("text_bos_id", parts.text_bos, options.text_vocab_size);
+  check_text_id("text_eos_id", parts.text_eos, options.text_vocab_size);
   return std::make_unique<CsmModel>(std::move(options), std::move(parts), context.path);
 }
 

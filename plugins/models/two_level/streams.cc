@@ -7,40 +7,45 @@
 #include "two_level_errors.h"
 
 namespace s2s::two_level {
-namespace {
-
-std::string sizes_text(const at::Tensor& x) {
-  std::string text;
-  for (const int64_t size : x.sizes()) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "]";
-}
-
 std::vector<int64_t> values_of(const at::Tensor& x_B) {
   const at::Tensor host = x_B.to(at::kCPU, at::kLong).contiguous();
   return {host.const_data_ptr<int64_t>(), host.const_data_ptr<int64_t>() + host.numel()};
 }
 
-}  // namespace
+void check_audio(const std::string& name, const at::Tensor& audio_BS) {
+  if (!audio_BS.defined())
+    throw streams_error(name, audio_BS, "speech, as the data source cuts has it");
+}
 
 std::pair<at::Tensor, at::Tensor> agent_codes(const Batch& batch, Codec* codec) {
   if (batch.codes_BKT.defined()) {
     return {batch.codes_BKT.to(at::kLong), batch.code_lens_B.to(at::kLong)};
   }
   if (codec == nullptr) throw no_codec_error("the codes of the agent's audio");
+  check_audio("target_audio", batch.target_audio_BS);
   const at::NoGradGuard no_grad;
   const FullPrecision full_precision;
   return codec->encode(batch.target_audio_BS, batch.target_audio_lens_B);
 }
 
-void check_books(const std::string& name, const at::Tensor& codes_BKT, int64_t books) {
-  if (codes_BKT.dim() == 3 && codes_BKT.size(1) == books && codes_BKT.size(2) > 0) return;
-  throw streams_error(name, sizes_text(codes_BKT),
-                      "[rows, " + std::to_string(books) + ", frames], at least one frame");
+void check_books(const std::string& name, const at::Tensor& codes_BKT, int64_t books,
+                 int64_t rows) {
+  const bool fits = codes_BKT.dim() == 3 && codes_BKT.size(1) == books && codes_BKT.size(2) > 0;
+  if (fits && (rows < 0 || codes_BKT.size(0) == rows)) return;
+  throw streams_error(name, codes_BKT,
+                      "[" + (rows < 0 ? "rows" : std::to_string(rows)) + ", " +
+                          std::to_string(books) + ", frames], at least one frame");
+}
+
+void check_sizes(const std::string& name, const at::Tensor& x, at::IntArrayRef sizes,
+                 const std::string& expected) {
+  if (x.sizes() != sizes) throw streams_error(name, x, expected);
 }
 
 CodeCount count_codes(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                       const CodecShape& shape) {
   if (shape.samples_per_frame == 0) throw no_codec_error("the codes of audio");
+  check_audio("audio", audio_BS);
   const auto frames = [&](int64_t samples) {
     return (samples + shape.samples_per_frame - 1) / shape.samples_per_frame;
   };
@@ -67,6 +72,11 @@ at::Tensor fit_columns(const at::Tensor& x_BT, int64_t width, int64_t fill) {
 
 at::Tensor before(const at::Tensor& lengths_B, int64_t width) {
   return at::arange(width, lengths_B.options()).unsqueeze(0).lt(lengths_B.unsqueeze(1));
+}
+
+at::Tensor codec_codes(const at::Tensor& codes_BKT, const at::Tensor& silence_K, int64_t size) {
+  const at::Tensor unknown_BT = codes_BKT.ge(size).any(1);
+  return at::where(unknown_BT.unsqueeze(1), silence_K.view({1, -1, 1}), codes_BKT).contiguous();
 }
 
 std::vector<std::string> texts_of(const at::Tensor& text_BT, const at::Tensor& lengths_B,

@@ -11,12 +11,22 @@
 
 namespace s2s::two_level {
 
+/// Errors: [model/streams] for a batch without the audio.
+void check_audio(const std::string& name, const at::Tensor& audio_BS);
+
 /// The agent's codes [B, K, T] and their lengths [B]: those of the batch, else the codec's of
-/// target_audio. Errors: [model/no-codec].
+/// target_audio. Errors: [model/no-codec], [model/streams].
 std::pair<at::Tensor, at::Tensor> agent_codes(const Batch& batch, Codec* codec);
 
-/// Errors: [model/streams] unless codes are [B, `books`, T] with T > 0.
-void check_books(const std::string& name, const at::Tensor& codes_BKT, int64_t books);
+/// The elements of x [B] on the host.
+std::vector<int64_t> values_of(const at::Tensor& x_B);
+
+/// Errors: [model/streams] unless codes are [B, `books`, T] with T > 0. rows: B; -1: any.
+void check_books(const std::string& name, const at::Tensor& codes_BKT, int64_t books,
+                 int64_t rows = -1);
+/// Errors: [model/streams] unless x has these sizes. `expected` describes them.
+void check_sizes(const std::string& name, const at::Tensor& x, at::IntArrayRef sizes,
+                 const std::string& expected);
 
 /// Width and valid frames per row of codes, counted without the codec.
 struct CodeCount {
@@ -35,6 +45,9 @@ at::Tensor fit_columns(const at::Tensor& x_BT, int64_t width, int64_t fill);
 
 /// [B, T] bool: true before each row's length.
 at::Tensor before(const at::Tensor& lengths_B, int64_t width);
+
+/// codes [B, K, T] for the codec: frames with a code that it does not have become silence_K.
+at::Tensor codec_codes(const at::Tensor& codes_BKT, const at::Tensor& silence_K, int64_t size);
 
 /// The texts of a text channel, row by row up to its length.
 std::vector<std::string> texts_of(const at::Tensor& text_BT, const at::Tensor& lengths_B,

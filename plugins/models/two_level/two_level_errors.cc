@@ -41,10 +41,30 @@ Error kyutai_weights_error(const std::string& path, const std::vector<std::strin
                           list + "\n  expected: the config.json that belongs to these weights");
 }
 
-Error streams_error(const std::string& name, const std::string& sizes,
-                    const std::string& expected) {
-  return data_error("model/streams", "'" + name + "' of the batch has the sizes " + sizes +
-                                         "\n  expected: " + expected);
+Error streams_error(const std::string& name, const at::Tensor& found, const std::string& expected) {
+  std::string problem = "is missing";
+  if (found.defined()) {
+    std::string sizes;
+    for (const int64_t size : found.sizes()) {
+      sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+    }
+    problem = "has the sizes [" + sizes + "]";
+  }
+  return data_error("model/streams",
+                    "'" + name + "' of the batch " + problem + "\n  expected: " + expected);
+}
+
+Error text_id_error(const std::string& key, int64_t id, int64_t vocab_size) {
+  return config_error("model/token-id", "model." + key + " = " + std::to_string(id) +
+                                            " is not an id of a vocabulary of " +
+                                            std::to_string(vocab_size) +
+                                            "\n  expected: an id of the text");
+}
+
+Error no_pad_error() {
+  return config_error("model/token-id",
+                      "model.text_padding_weight is not 1, but the text channel has no PAD"
+                      "\n  expected: model.tokens.pad, or a tokenizer with one");
 }
 
 }  // namespace s2s::two_level

@@ -1,6 +1,8 @@
 #pragma once
 // The mistakes of users that concern models of two levels.
 
+#include <ATen/core/Tensor.h>
+
 #include <string>
 #include <vector>
 
@@ -19,7 +21,12 @@ Error no_codec_error(const std::string& what);
 Error no_tokenizer_error();
 /// [model/kyutai-weights]: weights under Kyutai's names are missing or have another shape.
 Error kyutai_weights_error(const std::string& path, const std::vector<std::string>& problems);
-/// [model/streams]: tensors of a batch do not have the sizes that the model needs.
-Error streams_error(const std::string& name, const std::string& sizes, const std::string& expected);
+/// [model/streams]: `found`, a tensor of a batch, is undefined or has other sizes than the model
+/// needs.
+Error streams_error(const std::string& name, const at::Tensor& found, const std::string& expected);
+/// [model/token-id]: an id of the text is not in the vocabulary.
+Error text_id_error(const std::string& key, int64_t id, int64_t vocab_size);
+/// [model/token-id]: text_padding_weight needs the id of PAD.
+Error no_pad_error();
 
 }  // namespace s2s::two_level

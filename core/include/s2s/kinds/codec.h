@@ -34,6 +34,17 @@ class CodecStream {
   virtual at::Tensor finish() = 0;
 };
 
+/// Encodes audio as it comes. All codes together are those of `Codec::encode` of the whole audio.
+class CodecEncoderStream {
+ public:
+  virtual ~CodecEncoderStream();
+  /// audio [B, S] float32 of any length, after that of earlier calls -> codes [B, K, T] int64 of
+  /// the frames that no later audio can change. T may be 0.
+  virtual at::Tensor push(const at::Tensor& audio_BS) = 0;
+  /// The codes of the remaining frames [B, K, T]; a last, incomplete frame is padded.
+  virtual at::Tensor finish() = 0;
+};
+
 /// Encodes audio to codes and decodes codes to audio.
 class Codec : public Block {
  public:
@@ -47,6 +58,12 @@ class Codec : public Block {
   /// codes [B, K, T] -> audio [B, T * samples_per_frame].
   virtual at::Tensor decode(const at::Tensor& codes_BKT) = 0;
   virtual std::unique_ptr<CodecStream> open_stream(int64_t batch_size) = 0;
+  /// Encodes audio frame by frame, for models that listen through the codec. Default: null, the
+  /// codec encodes whole recordings only.
+  virtual std::unique_ptr<CodecEncoderStream> open_encoder_stream(
+      [[maybe_unused]] int64_t batch_size) {
+    return nullptr;
+  }
   /// Codes of digital silence, [K] int64. They replace control tokens before decoding.
   virtual at::Tensor silence_codes() = 0;
   /// Computes the codec's statistics from audio. `next` returns clips [S] at the codec's rate, and

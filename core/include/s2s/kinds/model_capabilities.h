@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "s2s/config.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/model.h"
 #include "s2s/kinds/tokenizer.h"
@@ -25,6 +26,29 @@ class HasLanguageModel {
   virtual ~HasLanguageModel();
   /// A descendant of the model.
   virtual Backbone& language_model() = 0;
+};
+
+/// Every linear layer outside the codec, the head excepted, can get an adapter of model.lora. For
+/// models without a language model of kind `llm`. Adapters have the names of checkpoint_names().
+class TakesAdapters {
+ public:
+  virtual ~TakesAdapters();
+};
+
+/// Parts of a foreign model that ours does not contain, for example its codec.
+struct ForeignParts {
+  std::vector<std::string> config_keys;  // top-level keys of config.json
+  std::vector<std::string> tensors;      // patterns of names
+};
+
+/// Has a class in transformers: `checkpoint export` writes the whole model for its from_pretrained.
+class HasForeignClass {
+ public:
+  virtual ~HasForeignClass();
+  /// The config.json of this model, without parts that it does not contain.
+  virtual Config hf_config() const = 0;
+  /// What an export copies from the folder that model.path names. Default: nothing.
+  virtual ForeignParts foreign_parts() const;
 };
 
 /// Contains a codec. It stays float32, and gets its statistics before the first step.

@@ -1,0 +1,180 @@
+#include "mimi_options.h"
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "mimi_errors.h"
+#include "s2s/nn/weights.h"
+
+namespace s2s::mimi {
+
+void MimiOptions::visit(OptionVisitor& v) {
+  v("path", path,
+    "folder of Mimi, Moshi or CSM in Hugging Face's format, or a file of weights, also Kyutai's; "
+    "null: random weights");
+  v("num_codebooks", num_codebooks, "first codebooks to use; null: num_quantizers", at_least(1));
+  v("sampling_rate", sampling_rate, "sample rate in Hz", at_least(1));
+  v("frame_rate", frame_rate, "frames of codes per second; null: half of the transformers' rate",
+    at_least(0));
+  v("hidden_size", hidden_size, "width of the transformers", at_least(1));
+  v("num_filters", num_filters, "channels at the sample rate", at_least(1));
+  v("num_residual_layers", num_residual_layers, "residual blocks per ratio", at_least(0));
+  v("upsampling_ratios", upsampling_ratios, "ratios of the decoder's stages", at_least(1));
+  v("kernel_size", kernel_size, "taps of the first convolutions", at_least(1));
+  v("last_kernel_size", last_kernel_size, "taps of the last convolutions", at_least(1));
+  v("residual_kernel_size", residual_kernel_size, "taps in residual blocks", at_least(1));
+  v("dilation_growth_rate", dilation_growth_rate, "dilation of block j is its power j",
+    at_least(1));
+  v("compress", compress, "residual blocks narrow their channels by this", at_least(1));
+  v("codebook_size", codebook_size, "codes of a codebook", at_least(1));
+  v("codebook_dim", codebook_dim, "width of a codebook's entries", at_least(1));
+  v("num_quantizers", num_quantizers, "codebooks of the weights", at_least(1));
+  v("num_semantic_quantizers", num_semantic_quantizers, "codebooks of the semantic half",
+    at_least(1));
+  v("vector_quantization_hidden_dimension", vector_quantization_hidden_dimension,
+    "width that is quantized", at_least(1));
+  v("upsample_groups", upsample_groups, "groups of the up-sampling of latents", at_least(1));
+  v("num_hidden_layers", num_hidden_layers, "layers of each transformer", at_least(1));
+  v("intermediate_size", intermediate_size, "width of their MLPs", at_least(1));
+  v("num_attention_heads", num_attention_heads, "query heads", at_least(1));
+  v("num_key_value_heads", num_key_value_heads, "key/value heads", at_least(1));
+  v("head_dim", head_dim, "width of a head; null: hidden_size / num_attention_heads", at_least(2));
+  v("norm_eps", norm_eps, "epsilon of the norms", at_least(0));
+  v("rope_theta", rope_theta, "base of the rotary angles", at_least(1));
+  v("sliding_window", sliding_window, "frames that a frame sees, including its own", at_least(1));
+}
+
+int64_t MimiOptions::hop() const {
+  int64_t hop = 1;
+  for (const int64_t ratio : upsampling_ratios) hop *= ratio;
+  return hop;
+}
+
+int64_t MimiOptions::latent_stride() const {
+  if (!frame_rate) return 2;
+  const double rate = std::ceil(static_cast<double>(sampling_rate) / static_cast<double>(hop()));
+  return static_cast<int64_t>(rate / *frame_rate);
+}
+
+void check(const MimiOptions& options, const std::string& path) {
+  Findings findings;
+  const auto require = [&](bool holds, const std::string& problem) {
+    if (!holds) findings.add(sizes_error(path, problem));
+  };
+  require(options.num_semantic_quantizers < options.num_quantizers,
+          "num_semantic_quantizers must be below num_quantizers");
+  require(options.books() <= options.num_quantizers &&
+              options.books() >= options.num_semantic_quantizers,
+          "num_codebooks must be from num_semantic_quantizers to num_quantizers");
+  require(options.codebook_dim == options.vector_quantization_hidden_dimension,
+          "codebook_dim must be vector_quantization_hidden_dimension");
+  require(options.num_attention_heads % options.num_key_value_heads == 0,
+          "num_key_value_heads must divide num_attention_heads");
+  require(options.width_of_head() % 2 == 0, "head_dim must be even");
+  require(options.hidden_size % options.upsample_groups == 0,
+          "upsample_groups must divide hidden_size");
+  require(options.num_filters % options.compress == 0, "compress must divide num_filters");
+  require(!options.upsampling_ratios.empty(), "upsampling_ratios must have an entry");
+  require(options.latent_stride() >= 1, "frame_rate must not be above the transformers' rate");
+  findings.throw_if_any();
+}
+
+namespace {
+
+/// Keys without effect on the results.
+bool is_ignored(const std::string& key) {
+  static const std::set<std::string> kIgnored = {"architectures",
+                                                 "_name_or_path",
+                                                 "transformers_version",
+                                                 "dtype",
+                                                 "torch_dtype",
+                                                 "model_type",
+                                                 "attention_dropout",
+                                                 "initializer_range",
+                                                 "layer_scale_initial_scale",
+                                                 "max_position_embeddings",
+                                                 "tie_word_embeddings",
+                                                 "use_cache",
+                                                 "use_streaming",
+                                                 "return_dict",
+                                                 "output_attentions",
+                                                 "output_hidden_states",
+                                                 "id2label",
+                                                 "label2id",
+                                                 "problem_type",
+                                                 "normalize",
+                                                 "chunk_length_s",
+                                                 "overlap",
+                                                 "chunk_size_feed_forward",
+                                                 "is_encoder_decoder"};
+  return kIgnored.count(key) != 0;
+}
+
+/// Keys that must have this value.
+const std::map<std::string, std::string>& fixed_keys() {
+  static const std::map<std::string, std::string> kFixed = {
+      {"use_causal_conv", "true"}, {"pad_mode", "constant"}, {"use_conv_shortcut", "false"},
+      {"hidden_act", "gelu"},      {"audio_channels", "1"},  {"attention_bias", "false"}};
+  return kFixed;
+}
+
+std::string text_of(const Config& value) { return value.is_scalar() ? value.text() : "a block"; }
+
+const Config& mimi_block(const Config& foreign) {
+  for (const char* key : {"audio_encoder_config", "codec_config"}) {
+    const Config* const block = foreign.find(key);
+    if (block != nullptr && block->is_map()) return *block;
+  }
+  return foreign;
+}
+
+void read_rope(const std::string& place, const Config& rope, Config& options) {
+  for (const auto& [key, value] : rope.entries()) {
+    if (key == "rope_theta") {
+      options[key] = value;
+    } else if (key != "rope_type" || text_of(value) != "default") {
+      throw_unsupported_config(place, "rope_parameters." + key, text_of(value),
+                               "rope_theta, and rope_type 'default'");
+    }
+  }
+}
+
+}  // namespace
+
+Config mimi_from_hf(const Config& foreign) {
+  const Config& block = mimi_block(foreign);
+  const std::string place =
+      foreign.origin().source.empty() ? "config.json" : foreign.origin().source;
+  const Config* const type = block.find("model_type");
+  if (type == nullptr || type->text() != "mimi") {
+    throw_unsupported_config(
+        place, "model_type", type == nullptr ? "missing" : text_of(*type),
+        "'mimi', or a model with an audio_encoder_config or codec_config of it");
+  }
+  std::set<std::string> known;
+  for (const OptionRow& row : list_options<MimiOptions>()) known.insert(row.name);
+  known.erase("path");
+  Config options = Config::map();
+  for (const auto& [key, value] : block.entries()) {
+    const auto fixed = fixed_keys().find(key);
+    if (value.is_null() || is_ignored(key)) continue;
+    if (key == "_frame_rate") {
+      options["frame_rate"] = value;
+    } else if (key == "rope_parameters") {
+      read_rope(place, value, options);
+    } else if (key == "trim_right_ratio" && value.as_double(key) == 1) {
+      continue;
+    } else if (fixed != fixed_keys().end() && fixed->second == text_of(value)) {
+      continue;
+    } else if (fixed == fixed_keys().end() && known.count(key) != 0) {
+      options[key] = value;
+    } else {
+      throw_unsupported_config(place, key, text_of(value),
+                               fixed != fixed_keys().end() ? fixed->second : "no such key");
+    }
+  }
+  return options;
+}
+
+}  // namespace s2s::mimi

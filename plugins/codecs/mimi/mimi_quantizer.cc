@@ -1,0 +1,101 @@
+#include "mimi_quantizer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+namespace s2s::mimi {
+namespace {
+
+constexpr double kLeastUsage = 1e-5;
+
+}  // namespace
+
+Codebook::Codebook(const MimiOptions& options)
+    : size_(options.codebook_size), width_(options.codebook_dim) {
+  register_buffer("codebook.embed_sum", embed_sum_);
+  register_buffer("codebook.cluster_usage", cluster_usage_);
+  register_buffer("codebook.initialized", initialized_);
+  Codebook::reset_buffers();
+}
+
+Codebook::~Codebook() = default;
+
+void Codebook::reset_buffers() {
+  const auto generator = at::make_generator<at::CPUGeneratorImpl>(uint64_t{0});
+  embed_sum_ = at::empty({size_, width_}, at::kFloat).normal_(0, 0.1, generator);
+  cluster_usage_ = at::ones({size_}, at::kFloat);
+  initialized_ = at::ones({1}, at::kFloat);
+}
+
+at::Tensor Codebook::entries() const {
+  return embed_sum_ / cluster_usage_.clamp_min(kLeastUsage).unsqueeze(1);
+}
+
+ResidualQuantizer::ResidualQuantizer(const MimiOptions& options, int64_t books) {
+  const int64_t inner = options.vector_quantization_hidden_dimension, outer = options.hidden_size;
+  if (inner != outer) {
+    input_proj_ =
+        std::make_unique<Weights>("weight", std::vector<int64_t>{inner, outer, 1}, outer, 0);
+    output_proj_ =
+        std::make_unique<Weights>("weight", std::vector<int64_t>{outer, inner, 1}, inner, 0);
+    register_block("input_proj", *input_proj_);
+    register_block("output_proj", *output_proj_);
+  }
+  for (int64_t k = 0; k < books; ++k) {
+    books_.push_back(std::make_unique<Codebook>(options));
+    register_block("layers." + std::to_string(k), *books_.back());
+  }
+}
+
+ResidualQuantizer::~ResidualQuantizer() = default;
+
+at::Tensor ResidualQuantizer::encode(const at::Tensor& latents_BHT, int64_t books) const {
+  const at::Tensor inner_BDT =
+      input_proj_ ? at::conv1d(latents_BHT, input_proj_->value) : latents_BHT;
+  at::Tensor residual_ND = inner_BDT.transpose(1, 2).reshape({-1, inner_BDT.size(1)});
+  std::vector<at::Tensor> codes;
+  for (int64_t k = 0; k < books; ++k) {
+    const at::Tensor entries_VD = books_[static_cast<size_t>(k)]->entries();
+    const at::Tensor code_N =
+        at::cdist(residual_ND.unsqueeze(0), entries_VD.unsqueeze(0)).squeeze(0).argmin(-1);
+    residual_ND = residual_ND - at::embedding(entries_VD, code_N);
+    codes.push_back(code_N.view({latents_BHT.size(0), -1}));
+  }
+  return at::stack(codes, 1);
+}
+
+at::Tensor ResidualQuantizer::decode(const at::Tensor& codes_BKT) const {
+  at::Tensor sum_BTD;
+  for (int64_t k = 0; k < codes_BKT.size(1); ++k) {
+    const at::Tensor entry_BTD =
+        at::embedding(books_[static_cast<size_t>(k)]->entries(), codes_BKT.select(1, k));
+    sum_BTD = sum_BTD.defined() ? sum_BTD + entry_BTD : entry_BTD;
+  }
+  const at::Tensor sum_BDT = sum_BTD.transpose(1, 2);
+  return output_proj_ ? at::conv1d(sum_BDT, output_proj_->value) : sum_BDT;
+}
+
+SplitQuantizer::SplitQuantizer(const MimiOptions& options)
+    : semantic_books_(options.num_semantic_quantizers),
+      semantic_(options, semantic_books_),
+      acoustic_(options, options.num_quantizers - semantic_books_) {
+  register_block("semantic_residual_vector_quantizer", semantic_);
+  register_block("acoustic_residual_vector_quantizer", acoustic_);
+}
+
+SplitQuantizer::~SplitQuantizer() = default;
+
+at::Tensor SplitQuantizer::encode(const at::Tensor& latents_BHT, int64_t books) const {
+  const at::Tensor semantic_BKT = semantic_.encode(latents_BHT, semantic_books_);
+  if (books == semantic_books_) return semantic_BKT;
+  return at::cat({semantic_BKT, acoustic_.encode(latents_BHT, books - semantic_books_)}, 1);
+}
+
+at::Tensor SplitQuantizer::decode(const at::Tensor& codes_BKT) const {
+  const at::Tensor semantic_BHT = semantic_.decode(codes_BKT.narrow(1, 0, semantic_books_));
+  const int64_t acoustic = codes_BKT.size(1) - semantic_books_;
+  if (acoustic == 0) return semantic_BHT;
+  return semantic_BHT + acoustic_.decode(codes_BKT.narrow(1, semantic_books_, acoustic));
+}
+
+}  // namespace s2s::mimi
