@@ -214,6 +214,9 @@ constexpr std::array kAdvice = {
     Advice{"model", "bos_token", kTokenIds},
     Advice{"model", "eos_token", kTokenIds},
     Advice{"model", "pad_token", kTokenIds},
+    Advice{
+        "model", "inference_speaker_name",
+        "voices have no names here; write inference_speaker_reference: FILE, and remove the key"},
     Advice{"model", "eval_text_turn_taking",
            "texts have no time stamps, and metrics do not read them; remove the key"},
     Advice{"model", "custom_sample_inference", "run s2s-run generate --input FILE"},

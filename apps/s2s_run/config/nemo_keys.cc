@@ -46,8 +46,10 @@ struct Idle {
   const char* key;
   std::string_view value;
   const char* why;
+  const char* type = "";  // empty: of all models
 };
 
+constexpr const char* kUnread = "NeMo's classes do not read it";
 constexpr const char* kNoPython = "no Python is run";
 constexpr const char* kExperts = "the language models here have no experts";
 constexpr const char* kOwnKernels = "plugins choose their kernels";
@@ -67,6 +69,15 @@ constexpr std::array kIdle = {
     Idle{"model.sdpa_method", "", kOwnKernels},
     Idle{"model.compile", "", "nothing is compiled while training"},
     Idle{"model.inference_guidance_enabled", "true", kIsDefault},
+    Idle{"model.llm_attr_name", "", "the plugin of the language model knows its parts"},
+    Idle{"model.embed_tokens_attr_name", "", "the plugin of the language model knows its parts"},
+    Idle{"model.incremental_loading", "", "tensors are read one at a time"},
+    Idle{"model.text_embedding_weight", "", kUnread},
+    Idle{"model.mask_sequence_padding", "", kUnread},
+    Idle{"model.subword_mask_exactly_as_eartts", "", kUnread},
+    Idle{"model.context_hidden_mask_exactly_as_eartts", "", kUnread},
+    Idle{"model.tts_config.cas_config.pretrained_tokenizer_name", "", kUnread},
+    Idle{"model.audio_loss_weight", "0", "the model has no audio loss", "duplex_stt"},
     Idle{"data.add_text_bos_and_eos_in_each_turn", "true", "every turn has both"},
 };
 
@@ -98,7 +109,8 @@ class Keys {
     notes_.others.push_back(config_place(theirs, value) + ": read as " + ours);
   }
 
-  void drop(const Idle& idle) {
+  void drop(const Idle& idle, const std::string& type) {
+    if (*idle.type != '\0' && idle.type != type) return;
     const Config* const found = config_.find_path(idle.key);
     if (found == nullptr) return;
     const bool is_it = idle.value.empty() || (found->is_scalar() && found->text() == idle.value);
@@ -197,7 +209,7 @@ void move_nemo_keys(Config& config, const std::string& type, ConfigNotes& notes)
   if (tokenizer != nullptr && tokenizer->is_map() && tokenizer->find("name") == nullptr) {
     keys.set("model.tokenizer.name", Config::scalar("hf"));
   }
-  for (const Idle& one : kIdle) keys.drop(one);
+  for (const Idle& one : kIdle) keys.drop(one, type);
   for (const char* key : kNone) keys.drop_null(key);
   const Config* const tokens = config.find_path("model.override_tokens");
   if (tokens != nullptr && tokens->is_map() && tokens->entries().empty()) {

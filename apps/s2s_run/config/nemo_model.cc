@@ -13,6 +13,7 @@
 #include "s2s_run/config/foreign_keys.h"
 #include "s2s_run/config/nemo_keys.h"
 #include "weights/archives.h"
+#include "weights/json_file.h"
 
 namespace s2s::run {
 namespace {
@@ -28,6 +29,7 @@ struct Mark {
 };
 constexpr std::array kMarks = {
     Mark{"audio_locator_tag", "salm"},
+    Mark{"speech_generation", "nemotron_voicechat"},
     Mark{"tts_config", "duplex_eartts"},
     Mark{"speech_decoder", "duplex_s2s_speech_decoder"},
     Mark{"pretrained_audio_codec", "duplex_s2s"},
@@ -154,6 +156,96 @@ class NemoModel {
 
 }  // namespace
 
+namespace {
+
+/// The ids of the tokens that `tokenizer` names by their texts, of the tokenizer.json in its
+/// folder; null where there is none.
+Config ids_of_tokens(const Config& tokenizer) {
+  Config ids = Config::map();
+  const Config* const path = tokenizer.find("path");
+  if (path == nullptr || !path->is_scalar()) return {};
+  const fs::path file = fs::path(path->text()) / "tokenizer.json";
+  if (!fs::is_regular_file(file)) return {};
+  const nlohmann::ordered_json json = read_json_file(file.string());
+  const auto vocabulary = json.find("model") == json.end() || !json["model"].contains("vocab")
+                              ? nlohmann::ordered_json::object()
+                              : json["model"]["vocab"];
+  for (const char* role : {"bos", "eos", "pad"}) {
+    const Config* const token = tokenizer.find(std::string(role) + "_token");
+    if (token == nullptr || !token->is_scalar()) continue;
+    const std::string& text = token->text();
+    if (vocabulary.is_object() && vocabulary.contains(text)) {
+      ids[role] = Config::scalar(vocabulary[text].dump());
+    }
+    for (const auto& added : json.value("added_tokens", nlohmann::ordered_json::array())) {
+      if (added.value("content", "") == text) ids[role] = Config::scalar(added["id"].dump());
+    }
+  }
+  return ids.entries().empty() ? Config() : ids;
+}
+
+/// The two models of a NemotronVoiceChat, which have blocks of their own. They share the tokenizer
+/// of the one that listens.
+class VoiceChat {
+ public:
+  VoiceChat(Config& model, Findings& findings, ConfigNotes& notes)
+      : model_(model), findings_(findings), notes_(notes) {}
+
+  void translate() {
+    translate_part("stt", "duplex_stt");
+    translate_part("speech_generation", "duplex_eartts");
+    const Config* const voice = model_.find("inference_speaker_reference");
+    if (voice != nullptr && voice->is_scalar() && voice->text() == "None") {
+      model_["inference_speaker_reference"] = Config();
+    }
+  }
+
+ private:
+  void translate_part(const std::string& name, const char* type) {
+    Config* const part = model_.find(name);
+    if (part == nullptr || !part->is_map() || part->find("model") == nullptr) return;
+    Config alone = Config::map();
+    alone["model"] = *part->find("model");
+    if (alone["model"].find("type") == nullptr) alone["model"]["type"] = Config::scalar(type);
+    if (const Config* const data = part->find("data")) alone["data"] = *data;
+    ConfigNotes notes;
+    translate_nemo_model(alone, findings_, notes);
+    take_notes(notes, "model." + name + ".model.");
+    if (Config* const tokenizer = alone["model"].find("tokenizer")) {
+      const bool is_first = model_.find("tokenizer") == nullptr;
+      if (is_first) model_["tokenizer"] = *tokenizer;
+      const Config ids = is_first ? Config() : ids_of_tokens(*tokenizer);
+      alone["model"].erase("tokenizer");
+      if (!ids.is_null() && alone["model"].find("tokens") == nullptr) {
+        alone["model"]["tokens"] = ids;
+      }
+    }
+    (*part)["model"] = alone["model"];
+    part->erase("exp_manager");
+    part->erase("data");
+    if (name == "speech_generation" && alone.find("data") != nullptr) {
+      (*part)["data"] = alone["data"];
+    }
+  }
+
+  void take_notes(const ConfigNotes& from, const std::string& place) {
+    const auto take = [&](const std::vector<std::string>& some, std::vector<std::string>& all) {
+      for (const std::string& note : some) {
+        all.push_back(note.starts_with("model.") ? place + note.substr(6) : note);
+      }
+    };
+    take(from.without_effect, notes_.without_effect);
+    take(from.others, notes_.others);
+    take(from.warnings, notes_.warnings);
+  }
+
+  Config& model_;
+  Findings& findings_;
+  ConfigNotes& notes_;
+};
+
+}  // namespace
+
 void translate_nemo_model(Config& config, Findings& findings, ConfigNotes& notes) {
   Config* const model = config.find("model");
   if (model == nullptr || !model->is_map()) return;
@@ -164,6 +256,7 @@ void translate_nemo_model(Config& config, Findings& findings, ConfigNotes& notes
   const bool is_nemo = std::any_of(kMarks.begin(), kMarks.end(),
                                    [&](const Mark& mark) { return name == mark.type; });
   if (!is_nemo) return;  // another model may have options of these names
+  if (name == "nemotron_voicechat") VoiceChat(*model, findings, notes).translate();
   if (name == "duplex_eartts") read_nemo_eartts(config, notes);
   move_nemo_keys(config, name, notes);
 }

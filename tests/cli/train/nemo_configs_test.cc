@@ -72,6 +72,9 @@ TEST_CASE("a file of NeMo's, as it is, is told what this machine lacks and nothi
   const std::map<std::string, std::vector<std::string>> expected = {
       {"duplex_stt", {"'pretrained_llm'", "'pretrained_asr'", "'perception'"}},
       {"duplex_eartts", {"'pretrained_lm_name'", "model.codec.path", "no scorer named"}},
+      {"nemotron_voicechat",
+       {"'pretrained_llm'", "'pretrained_asr'", "'perception'", "'pretrained_lm_name'",
+        "'inference_speaker_name'"}},
       {"salm_automodel", {"'pretrained_llm'", "'pretrained_asr'", "'perception'"}}};
   for (const auto& [name, lacks] : expected) {
     CAPTURE(name);
