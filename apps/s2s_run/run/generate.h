@@ -19,6 +19,7 @@ struct GenerateArguments {
   int64_t channel = 0;
   int64_t batch_size = 8;
   bool stream = false;
+  bool chat = false;
   bool force = false;
   SamplingOptions sampling;
   TextGenerationOptions text;
@@ -27,10 +28,11 @@ struct GenerateArguments {
 /// Throws [usage/arguments]: what a model of `type` needs to answer.
 [[noreturn]] void throw_no_input(const std::string& type, const std::string& needed);
 
-/// Continues the prompts of --prompt and of the files of --input. Prints each answer, and writes
-/// answers.jsonl to --output if that is given.
-/// Errors: [usage/arguments], [data/prompt], [io/exists].
-void answer_prompts(const GenerateArguments& arguments, const std::string& type,
-                    TextGenerator& model);
+/// Answers the prompts of --prompt and the prompts and chats of the files of --input. Prints each
+/// answer, and writes answers.jsonl to --output if that is given. `config`: of the run; its
+/// training data say how chats are written. `type`: of the model. Errors: [usage/arguments],
+/// [data/prompt], [data/chat-messages], [data/chat-template], [io/exists].
+void answer_prompts(const GenerateArguments& arguments, const Config& config,
+                    const std::string& type, TextGenerator& model);
 
 }  // namespace s2s::run
