@@ -37,6 +37,14 @@ at::Device choose_device(const std::string& place, const std::string& accelerato
 
 namespace {
 
+/// Without model.lr_scheduler: the optimizer's rate in all steps.
+class ConstantRate : public Schedule {
+ public:
+  double learning_rate(int64_t, double base_learning_rate) const override {
+    return base_learning_rate;
+  }
+};
+
 Backbone& language_model(Model& model) {
   auto* const with_llm = find_capability<HasLanguageModel>(model);
   if (with_llm == nullptr) throw_no_language_model();
@@ -165,6 +173,8 @@ std::unique_ptr<Optimizer> RunBuilder::optimizer() const {
 }
 
 std::unique_ptr<Schedule> RunBuilder::schedule() const {
+  const Config* const node = config_.find_path("model.lr_scheduler");
+  if (node == nullptr || node->is_null()) return std::make_unique<ConstantRate>();
   return registries_.create<Schedule>(node_at(config_, "model.lr_scheduler"),
                                       context("model.lr_scheduler"));
 }
