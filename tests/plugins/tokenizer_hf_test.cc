@@ -190,6 +190,27 @@ TEST_CASE("special tokens may be named by their texts, and ids come before them"
                 "model.tokenizer.pad_token is '<nothing>', which the tokenizer does not have");
 }
 
+TEST_CASE("a text needs less: the special ids that there are, also where two are equal") {
+  const TemporaryFolder dir;
+  s2s::test::BuiltPlugins plugins;
+  const std::string qwen2 = dir.write("tokenizer.json", style_file("qwen2").dump());
+  dir.write("tokenizer_config.json",
+            R"({"eos_token": "<|im_end|>", "pad_token": "<|im_end|>", "bos_token": null})");
+  const auto tokenizer = plugins.create<Tokenizer>(node(qwen2), context());
+  const s2s::SpecialIds known = tokenizer->known_special_ids();
+  CHECK(known.bos == -1);
+  CHECK(known.eos == 902);
+  CHECK(known.pad == 902);
+  check_message(failure(node(qwen2)), "tokenizer/special-ids", "do not define the bos_id");
+  Config config = node(qwen2);
+  config["pad_id"] = Config::scalar("900");  // one of them may be set alone
+  CHECK(plugins.create<Tokenizer>(config, context())->known_special_ids().pad == 900);
+  dir.write("tokenizer_config.json", R"({"bos_token": "<nothing>"})");
+  const auto broken = plugins.create<Tokenizer>(node(qwen2), context());
+  CHECK_THROWS_AS(broken->known_special_ids(), s2s::Error);
+  CHECK(broken->decode(broken->encode("a text")) == "a text");
+}
+
 TEST_CASE("special ids that are absent, equal, too large or unknown are refused") {
   const TemporaryFolder dir;
   const std::string qwen2 = dir.write("tokenizer.json", style_file("qwen2").dump());

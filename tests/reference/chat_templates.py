@@ -517,6 +517,39 @@ HARSH = {
     "bad_tag": "a\n{% nonsense %}",
     "bad_filter": "{{ 1 | nonsense }}",
     "bad_mutation": "{{ messages.append(1) }}",
+    "unicode_space": "a\u3000\u00a0{%- if true %}\u2028 x {{- 1 -}} \u3000b{% endif %}\n"
+                     "\u00a0\u2003{% set a = 1 %}\n\x0b\x1c{#- c -#}\x85z",
+    "loop_else_left": "{% for i in [1, 2] %}{{ i }}{% break %}{% else %}left{% endfor %}|"
+                      "{% for i in [1, 2] %}{% continue %}{% else %}left{% endfor %}|"
+                      "{% for i in [1, 2] %}{{ i }}{% if i == 2 %}{% break %}{% endif %}"
+                      "{% else %}left{% endfor %}",
+    "more_arguments": "{% macro m(a) %}{{ a }}{{ varargs }}{{ kwargs }}{% endmacro %}"
+                      "{{ m(1) }}{{ m(1, 2, 3) }}{{ m(1, x=2) }}{{ m(a=1, b=[2]) }}",
+    "bad_argument": "{% macro m(a) %}{{ a }}{% endmacro %}{{ m(1, b=2) }}",
+    "more_methods": "{{ ' a  b c '.split(none, 1) }}{{ ' a b  c '.rsplit(none, 1) }}"
+                    "{{ 'a.b.c'.partition('.') }}{{ 'a.b.c'.rpartition('.') }}{{ 'a'.partition('.') }}"
+                    "{{ 'x'.center(6) }}|{{ 'xy'.center(7, '*') }}|{{ 'x'.ljust(3) }}|{{ 'x'.rjust(3) }}|"
+                    "{{ '-7'.zfill(4) }}|{{ 'aXb'.swapcase() }}|{{ 'ab'.isalpha() }}{{ 'a1'.isalnum() }}"
+                    "{{ '\u00e9'.islower() }}{{ 'A1'.isupper() }}{{ '1'.islower() }}{{ ''.isascii() }}"
+                    "{{ 'a\\r\\nb\\x0bc'.splitlines() }}{{ 'a\\nb'.splitlines(true) }}"
+                    "{{ 'abcabc'.find('c', 3) }}{{ 'abcabc'.count('b', 2, 4) }}{{ 'abc'.rindex('b') }}"
+                    "{{ 'abc'.startswith('b', 1) }}{{ 'ab'.replace('', '-') }}{{ 'abc'.replace('', '-', 2) }}"
+                    "{{ 'h\u00e9\u00e9'[-1] }}{{ 'h\u00e9'[1] }}{{ 'h'[5] }}{{ [1, 2] * 2 }}{{ 2 * (1,) }}",
+    "formats": "{{ '%5d|%-5s|%05.1f|%.3s|%x|%X|%o|%c|%e|%+d' % (3, 'a', 2.25, 'abcdef', 255, 255, 8, 'z',"
+               " 12345.678, 4) }}{{ '%(a)s-%(b)03d' % {'a': 1, 'b': 7} }}{{ '%s' % [1] }}{{ '%%' % () }}",
+    "bad_format": "{{ 'a' % 3 }}",
+    "more_filters": "{{ 'a\\r\\nb\\x0bc\\n\\nd' | indent(2) }}|{{ 'a\\n' | indent(2, true) }}|"
+                    "{{ \"it's a-b (c) d_e\" | title }}|{{ 5 | round }} {{ 2.675 | round(2) }} {{ 15 | round(-1) }}"
+                    " {{ 2.5 | round }} {{ 1.115 | round(2) }} {{ 1.1 | round(0, 'ceil') }}|"
+                    "{{ 'one two, three_four' | wordcount }}|{{ 'hello world' | truncate(8) }}|"
+                    "{{ 'hello world, hello' | truncate(9, true) }}|{{ 'hello' | truncate(3) }}|"
+                    "{{ 'x' | center(5) }}|{{ [1, 2, 3, 4, 5] | slice(2) | list }}"
+                    "{{ [1, 2, 3] | slice(2, 0) | list }}{{ [1, 2, 3] | batch(2, 'z') | list }}|"
+                    "{{ people | groupby('age') | map('first') | list }}{{ none | select | list }}"
+                    "{{ people | sort(attribute='age,name') | map(attribute='name') | list }}"
+                    "{{ [1, 2, 3] | select('>=', 2) | list }}{{ people[0] | attr('nothing') is defined }}",
+    "powers": "{{ (-1) ** 62 }} {{ 2 ** 62 }} {{ 0 ** 0 }} {{ [1, 2, 3][::9223372036854775807] }}"
+              " {{ [1, 2, 3][1::-9223372036854775807] }} {{ ['\u00a0\u3000', '\u200b'] }}",
     "bad_range": "{{ range(1000000) | length }}",
     "bad_assign": "{% set x = {} %}{% set x.y = 1 %}",
 }

@@ -75,9 +75,10 @@ void read_mixed_precision(EngineFile& file, const Config& value) {
 /// The warm-up is a part of the schedule.
 void read_schedule_type(EngineFile& file, const Config& value) {
   const std::string type = value.text();
+  if (type == "constant") return;  // no schedule
   if (type != "cosine" && type != "linear") {
     return file.findings.add(
-        choice_error(file.path_of("lr_scheduler_type"), value, {"cosine", "linear"}));
+        choice_error(file.path_of("lr_scheduler_type"), value, {"constant", "cosine", "linear"}));
   }
   const Config* const ratio = file.find("warmup_ratio");
   const Config* const steps = file.config.find_path("trainer.max_steps");
@@ -129,7 +130,8 @@ constexpr auto kTraining = std::to_array<EngineKey>({
     {"optimizer", kRead, "adamw_torch, adamw_hf: `model.optimizer.name: adamw`",
      read_optimizer_name},
     {"lr_scheduler_type", kRead,
-     "cosine: `model.lr_scheduler.name: cosine_annealing`; linear: `warmup_decay_lr`",
+     "constant: no `model.lr_scheduler`; cosine: `model.lr_scheduler.name: cosine_annealing`; "
+     "linear: `warmup_decay_lr`",
      read_schedule_type},
     {"warmup_ratio", kRead, "the warm-up of that schedule", read_later},
     {"max_steps", kRead, "trainer.max_steps"},

@@ -1,5 +1,5 @@
 // s2s-run generate [CONFIG] --checkpoint DIR --input WAV... --output DIR [--stream]
-// s2s-run generate [CONFIG] --checkpoint DIR --prompt TEXT... [--output DIR]
+// s2s-run generate [CONFIG] --checkpoint DIR --prompt TEXT... [--chat] [--output DIR]
 //   The second form also makes a model that speaks a given text speak; it needs --output.
 
 #include "s2s_run/run/generate.h"
@@ -262,11 +262,11 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   model->train(false);
   const std::string& type = setup.builder().settings().model.type;
   if (auto* const writer = find_capability<TextGenerator>(*model)) {
-    answer_prompts(arguments, type, *writer);
+    answer_prompts(arguments, setup.config(), type, *writer);
     return 0;
   }
   if (auto* const speaker = find_capability<SpeaksText>(*model)) {
-    speak_prompts(arguments, type, *speaker, setup.builder().device());
+    speak_prompts(arguments, setup.config(), type, *speaker, setup.builder().device());
     return 0;
   }
   auto& speech = require_capability<AnswersSpeech>(*model, type, "answer recordings");
@@ -325,10 +325,13 @@ void setup_generate(const Command& program) {
   command
       .option("--input", arguments.inputs,
               "user recordings, or folders of recordings; for a model that reads text: files with "
-              "a prompt per line (.jsonl: {\"prompt\"})")
+              "a prompt per line (.jsonl: {\"prompt\"} or {\"messages\"})")
       .check(not_an_option, "recording");
   command.option("--prompt", arguments.prompts, "text to continue, or to speak; may be repeated")
       .takes_one();
+  command.flag("--chat", arguments.chat,
+               "each prompt of --prompt, or line of a text file, is a user's message: the chat "
+               "template writes it, and the end of the assistant's turn ends the answer");
   command.option("--output", arguments.output, "output folder for WAV files and answers.jsonl");
   command
       .option("--channel", arguments.channel,

@@ -19,6 +19,7 @@ struct GenerateArguments {
   int64_t channel = 0;
   int64_t batch_size = 8;
   bool stream = false;
+  bool chat = false;
   bool force = false;
   SamplingOptions sampling;
   TextGenerationOptions text;
@@ -27,19 +28,22 @@ struct GenerateArguments {
 /// Throws [usage/arguments]: what a model of `type` needs to answer.
 [[noreturn]] void throw_no_input(const std::string& type, const std::string& needed);
 
-/// The prompts of --prompt and of the files of --input. Errors: [usage/arguments], [data/prompt].
-std::vector<std::string> prompts_of(const GenerateArguments& arguments, const std::string& type);
-
 /// Speaks the prompts of --prompt and of the files of --input. Writes a WAV file for each, and
 /// answers.jsonl, to --output.
 /// Errors: [usage/arguments], [data/prompt], [io/exists], [io/write], those of the voice.
-void speak_prompts(const GenerateArguments& arguments, const std::string& type, SpeaksText& model,
-                   at::Device device);
+void speak_prompts(const GenerateArguments& arguments, const Config& config,
+                   const std::string& type, SpeaksText& model, at::Device device);
 
-/// Continues the prompts of --prompt and of the files of --input. Prints each answer, and writes
-/// answers.jsonl to --output if that is given.
-/// Errors: [usage/arguments], [data/prompt], [io/exists].
-void answer_prompts(const GenerateArguments& arguments, const std::string& type,
-                    TextGenerator& model);
+/// The texts of --prompt and of the files of --input, as they are.
+/// Errors: [usage/arguments], [data/prompt].
+std::vector<std::string> prompts_of(const GenerateArguments& arguments, const Config& config,
+                                    const std::string& type, const Tokenizer& tokenizer);
+
+/// Answers the prompts of --prompt and the prompts and chats of the files of --input. Prints each
+/// answer, and writes answers.jsonl to --output if that is given. `config`: of the run; its
+/// training data say how chats are written. `type`: of the model. Errors: [usage/arguments],
+/// [data/prompt], [data/chat-messages], [data/chat-template], [io/exists].
+void answer_prompts(const GenerateArguments& arguments, const Config& config,
+                    const std::string& type, TextGenerator& model);
 
 }  // namespace s2s::run

@@ -1,4 +1,4 @@
-// generate --prompt: answers of a model that writes text.
+// generate --prompt, --chat: answers of a model that writes text.
 
 #include <fmt/format.h>
 
@@ -10,12 +10,14 @@
 #include <optional>
 
 #include "base/atomic_file.h"
-#include "base/foreign_json.h"
 #include "base/io_errors.h"
+#include "s2s/config.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/run/generate.h"
+#include "text/prompt_encoder.h"
+#include "text/text_errors.h"
 
 namespace s2s::run {
 namespace {
@@ -24,52 +26,77 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kLongestFile = uint64_t{1} << 30;
 
-[[noreturn]] void throw_prompt(const std::string& place, const std::string& found) {
-  throw Error(
-      ExitCode::kData, "data/prompt",
-      fmt::format("{}: {}\n  expected: lines of text, or {{\"prompt\": \"...\"}}", place, found));
+/// A file of prompts that cannot be read as one.
+[[noreturn]] void throw_file(const std::string& path, const std::string& found) {
+  throw data::text_errors::prompt(printable_name(path), found, {});
 }
 
-/// The prompts of a file: a line each; in a .jsonl file the value of "prompt".
-std::vector<std::string> prompts_of_file(const std::string& path) {
-  if (fs::is_directory(path)) throw_prompt(printable_name(path), "this is a folder");
-  if (!fs::exists(path)) throw_prompt(printable_name(path), "there is no such file");
-  const std::string text = read_small_file(path, kLongestFile);
-  const bool is_json = fs::path(path).extension() == ".jsonl";
-  std::vector<std::string> prompts;
-  size_t number = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
-    ++number;
-    if (line.empty()) continue;
-    if (!is_json) {
-      prompts.push_back(line);
-      continue;
-    }
-    const std::string place = fmt::format("{}:{}", printable_name(path), number);
-    const auto object = try_parse_foreign_json<nlohmann::json>(line);
-    if (object.is_discarded()) throw_prompt(place, "the line is not JSON");
-    const auto prompt = object.is_object() ? object.find("prompt") : object.end();
-    if (!object.is_object() || prompt == object.end() || !prompt->is_string()) {
-      throw_prompt(place, "the line has no text \"prompt\"");
-    }
-    prompts.push_back(prompt->get<std::string>());
-  }
-  if (prompts.empty()) throw_prompt(printable_name(path), "the file is empty");
-  return prompts;
+/// The keys of lines, and the chat template, as for the training data of the run.
+data::DocumentOptions options_of(const Config& config) {
+  data::DocumentOptions options;
+  const Config* const training = config.find_path("data.train_ds");
+  const auto read = [&](const char* key, std::string& value) {
+    const Config* const given = training == nullptr ? nullptr : training->find(key);
+    if (given != nullptr && given->is_scalar()) value = given->text();
+  };
+  read("prompt_key", options.prompt_key);
+  read("messages_key", options.messages_key);
+  read("chat_template", options.chat_template);
+  return options;
 }
 
-TextPrompt encoded(const std::string& text, const Tokenizer& tokenizer) {
-  TextPrompt prompt;
-  if (tokenizer.special_ids().bos >= 0) prompt.ids.push_back(tokenizer.special_ids().bos);
-  const std::vector<int64_t> ids = tokenizer.encode(text);
-  prompt.ids.insert(prompt.ids.end(), ids.begin(), ids.end());
-  if (prompt.ids.empty()) {
-    throw_prompt("--prompt", "the prompt is empty, and the tokenizer has no BOS to begin with");
+/// The prompts of a command line.
+class PromptReader {
+ public:
+  PromptReader(const Config& config, const Tokenizer& tokenizer, bool is_chat)
+      : encoder_(options_of(config), tokenizer, "data.train_ds", "."), is_chat_(is_chat) {}
+
+  void read_text(const std::string& text, const std::string& place) {
+    prompts_.push_back(is_chat_ ? encoder_.of_message(text, place) : encoder_.of_text(text, place));
   }
-  return prompt;
+
+  /// A prompt per line; in a .jsonl file a JSON object.
+  void read_file(const std::string& path) {
+    if (fs::is_directory(path)) throw_file(path, "this is a folder");
+    if (!fs::exists(path)) throw_file(path, "there is no such file");
+    const std::string text = read_small_file(path, kLongestFile);
+    const bool is_json = fs::path(path).extension() == ".jsonl";
+    const size_t before = prompts_.size();
+    data::LineOrigin origin{printable_name(path), 0};
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = std::min(text.find('\n', begin), text.size());
+      const std::string line = text.substr(begin, end - begin);
+      begin = end + 1;
+      ++origin.line;
+      if (line.empty()) continue;
+      if (is_json) {
+        prompts_.push_back(encoder_.of_line(line, origin));
+      } else {
+        read_text(line, origin.text());
+      }
+    }
+    if (prompts_.size() == before) throw_file(path, "the file is empty");
+  }
+
+  const std::vector<data::EncodedPrompt>& prompts() const { return prompts_; }
+  const data::TurnEnd& turn_end() const { return encoder_.turn_end(); }
+
+ private:
+  data::PromptEncoder encoder_;
+  bool is_chat_;
+  std::vector<data::EncodedPrompt> prompts_;
+};
+
+/// The prompts of --prompt and of the files of --input.
+PromptReader read_prompts(const GenerateArguments& arguments, const Config& config,
+                          const std::string& type, const Tokenizer& tokenizer) {
+  PromptReader reader(config, tokenizer, arguments.chat);
+  for (const std::string& prompt : arguments.prompts) reader.read_text(prompt, "--prompt");
+  for (const std::string& path : arguments.inputs) reader.read_file(path);
+  if (reader.prompts().empty()) {
+    throw_no_input(type, "--prompt TEXT, or --input FILE with prompts");
+  }
+  return reader;
 }
 
 /// Writes answers.jsonl, a line per answer as soon as it is there.
@@ -82,15 +109,17 @@ class AnswerLines {
     make_folders(folder);
     lines_.emplace(path_);
   }
-  void add(const std::string& prompt, const TextAnswer& answer) {
-    fmt::print("{}\n  {}\n", printable(prompt), printable(answer.text));
+  void add(const data::EncodedPrompt& prompt, const TextAnswer& answer) {
+    fmt::print("{}\n  {}\n", printable(prompt.asked), printable(answer.text));
     std::fflush(stdout);
     if (!lines_) return;
-    const nlohmann::ordered_json line = {{"prompt", prompt},
+    const nlohmann::ordered_json line = {{"prompt", prompt.text},
                                          {"text", answer.text},
                                          {"tokens", answer.tokens},
                                          {"ended", answer.is_ended}};
-    *lines_ << line.dump() << std::endl;
+    // Texts of models and of command lines need not be whole characters.
+    *lines_ << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+            << std::endl;
     if (!*lines_) throw write_error(path_, "cannot write", errno);
   }
 
@@ -107,32 +136,32 @@ void throw_no_input(const std::string& type, const std::string& needed) {
                           type, needed));
 }
 
-std::vector<std::string> prompts_of(const GenerateArguments& arguments, const std::string& type) {
-  std::vector<std::string> prompts = arguments.prompts;
-  for (const std::string& path : arguments.inputs) {
-    const std::vector<std::string> more = prompts_of_file(path);
-    prompts.insert(prompts.end(), more.begin(), more.end());
+std::vector<std::string> prompts_of(const GenerateArguments& arguments, const Config& config,
+                                    const std::string& type, const Tokenizer& tokenizer) {
+  std::vector<std::string> texts;
+  for (const data::EncodedPrompt& prompt :
+       read_prompts(arguments, config, type, tokenizer).prompts()) {
+    texts.push_back(prompt.text);
   }
-  if (prompts.empty()) throw_no_input(type, "--prompt TEXT, or --input FILE with prompts");
-  return prompts;
+  return texts;
 }
 
-void answer_prompts(const GenerateArguments& arguments, const std::string& type,
-                    TextGenerator& model) {
-  const std::vector<std::string> prompts = prompts_of(arguments, type);
-  std::vector<TextPrompt> encoded_prompts;
-  for (const std::string& prompt : prompts) {
-    encoded_prompts.push_back(encoded(prompt, model.tokenizer()));
-  }
+void answer_prompts(const GenerateArguments& arguments, const Config& config,
+                    const std::string& type, TextGenerator& model) {
+  const PromptReader reader = read_prompts(arguments, config, type, model.tokenizer());
+  const std::vector<data::EncodedPrompt>& prompts = reader.prompts();
+  TextGenerationOptions options = arguments.text;
+  const data::TurnEnd& end = reader.turn_end();
+  options.end_tokens.insert(options.end_tokens.end(), end.tokens.begin(), end.tokens.end());
+  options.stop.insert(options.stop.end(), end.texts.begin(), end.texts.end());
   AnswerLines answers(arguments.output, arguments.force);
   const auto step = static_cast<size_t>(arguments.batch_size);
   for (size_t begin = 0; begin < prompts.size(); begin += step) {
-    const size_t end = std::min(begin + step, prompts.size());
-    const std::vector<TextPrompt> batch(
-        encoded_prompts.begin() + static_cast<std::ptrdiff_t>(begin),
-        encoded_prompts.begin() + static_cast<std::ptrdiff_t>(end));
-    const auto texts = model.continue_prompts(batch, arguments.text, arguments.sampling);
-    for (size_t i = begin; i < end; ++i) answers.add(prompts[i], texts[i - begin]);
+    const size_t end_of_batch = std::min(begin + step, prompts.size());
+    std::vector<TextPrompt> batch;
+    for (size_t i = begin; i < end_of_batch; ++i) batch.push_back({prompts[i].ids, {}});
+    const auto texts = model.continue_prompts(batch, options, arguments.sampling);
+    for (size_t i = begin; i < end_of_batch; ++i) answers.add(prompts[i], texts[i - begin]);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include "samplers/buckets.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -12,6 +14,7 @@
 #include "s2s_run/plan/plan_inputs.h"
 #include "s2s_run/tune/tune_batch.h"
 #include "s2s_run/tune/tune_errors.h"
+#include "text/text_options.h"
 
 namespace s2s::run {
 namespace {
@@ -42,10 +45,32 @@ int64_t num_buckets(const Config& config) {
   return node == nullptr || node->is_null() ? 5 : node->as_int(path);
 }
 
+bool is_text(const Config& config) {
+  const Config* const name = config.find_path(std::string(kBlock) + ".name");
+  return name != nullptr && name->is_scalar() && name->text() == "text";
+}
+
+/// All rows of text have the same length, packed or padded.
+Bucket text_bucket(const Config& config) {
+  const std::string path = std::string(kBlock) + ".max_seq_len";
+  const Config* const length = config.find_path(path);
+  const bool is_given = length != nullptr && !length->is_null();
+  return {0, is_given ? length->as_int(path) : data::TextSourceOptions{}.max_seq_len};
+}
+
 }  // namespace
+
+std::string length_text(double duration_s, int64_t tokens) {
+  return duration_s == 0 ? fmt::format("{} tokens", tokens) : fmt::format("{:g} s", duration_s);
+}
 
 std::vector<Bucket> choose_buckets(const TuneArguments& arguments, const Config& config,
                                    const Invocation& invocation) {
+  if (is_text(config)) {
+    if (arguments.buckets.empty()) return {text_bucket(config)};
+    throw tune_errors::not_here("--buckets",
+                                "rows of text have data.train_ds.max_seq_len tokens; set that");
+  }
   if (!arguments.buckets.empty()) {
     Origin origin;
     origin.source = "command line";

@@ -139,7 +139,8 @@ BatchTrial ProbeRunner::run(const ProbeBatch& batch) {
     if (attempt >= arguments_.retries) {
       const std::string how =
           end ? end->text() : fmt::format("did not end within {:g} s", arguments_.timeout_s);
-      throw tune_errors::probe_failed(batch.rows, batch.duration_s, how, last_lines(said));
+      throw tune_errors::probe_failed(batch.rows, length_text(batch.duration_s, batch.tokens), how,
+                                      last_lines(said));
     }
   }
 }

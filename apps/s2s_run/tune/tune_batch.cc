@@ -50,7 +50,7 @@ class Tuner {
         probes_(arguments, limit_bytes) {}
 
   Tuned tune(const Bucket& bucket) {
-    const int64_t length = positions_of(bucket.duration_s);
+    const int64_t length = bucket.is_text() ? *bucket.tokens : positions_of(bucket.duration_s);
     const auto known = by_length_.find(length);
     if (known != by_length_.end()) {  // text fills frames that are there anyway
       Tuned same = known->second;
@@ -70,7 +70,8 @@ class Tuner {
       search.add(trial);
     }
     if (search.largest() == 0) {
-      throw tune_errors::no_batch(bucket.duration_s, static_cast<double>(limit_bytes_));
+      throw tune_errors::no_batch(length_text(bucket.duration_s, bucket.tokens.value_or(0)),
+                                  static_cast<double>(limit_bytes_));
     }
     tuned.rows = search.largest();
     tuned.probes = search.num_trials();
@@ -100,7 +101,8 @@ class Tuner {
 
   void say(const Bucket& bucket, const BatchTrial& trial) const {
     std::cerr << fmt::format(
-                     "{:g} s x {} rows: {}", bucket.duration_s, trial.rows,
+                     "{} x {} rows: {}", length_text(bucket.duration_s, bucket.tokens.value_or(0)),
+                     trial.rows,
                      trial.fits ? "trains, " + gigabytes_text(trial.peak_bytes) : "out of memory")
               << std::endl;
   }
@@ -114,6 +116,7 @@ class Tuner {
 };
 
 std::string text_of(const Bucket& bucket) {
+  if (bucket.is_text()) return std::to_string(*bucket.tokens);
   return bucket.tokens ? fmt::format("[{:g},{}]", bucket.duration_s, *bucket.tokens)
                        : fmt::format("{:g}", bucket.duration_s);
 }
@@ -133,6 +136,11 @@ void print_text(const std::vector<Tuned>& all, int64_t num_probes, uint64_t limi
       limit_bytes > 0 ? ", " + gigabytes_text(static_cast<double>(limit_bytes)) + " per rank" : "";
   std::printf("%lld trials%s. For data.train_ds:\n", static_cast<long long>(num_probes),
               limit.c_str());
+  if (all.front().bucket.is_text()) {
+    std::printf("  max_seq_len: %s\n  batch_size: %s\n", bins.front().c_str(),
+                rows.front().c_str());
+    return;
+  }
   std::printf("  use_bucketing: true\n  bucket_duration_bins: [%s]\n  bucket_batch_size: [%s]\n",
               fmt::format("{}", fmt::join(bins, ",")).c_str(),
               fmt::format("{}", fmt::join(rows, ",")).c_str());
@@ -142,7 +150,9 @@ void print_json(const std::vector<Tuned>& all, int64_t num_probes, uint64_t limi
   nlohmann::ordered_json bins = nlohmann::ordered_json::array();
   nlohmann::ordered_json rows = bins, predicted = bins, bytes = bins, probes = bins;
   for (const Tuned& one : all) {
-    if (one.bucket.tokens) {
+    if (one.bucket.is_text()) {
+      bins.push_back(*one.bucket.tokens);
+    } else if (one.bucket.tokens) {
       bins.push_back({one.bucket.duration_s, *one.bucket.tokens});
     } else {
       bins.push_back(one.bucket.duration_s);
@@ -152,8 +162,9 @@ void print_json(const std::vector<Tuned>& all, int64_t num_probes, uint64_t limi
     bytes.push_back(one.peak_bytes);
     probes.push_back(one.probes);
   }
-  const nlohmann::ordered_json out = {{"bucket_duration_bins", bins},
-                                      {"bucket_batch_size", rows},
+  const bool is_text = all.front().bucket.is_text();
+  const nlohmann::ordered_json out = {{is_text ? "max_seq_len" : "bucket_duration_bins", bins},
+                                      {is_text ? "batch_size" : "bucket_batch_size", rows},
                                       {"predicted_batch_size", predicted},
                                       {"peak_bytes", bytes},
                                       {"trials", probes},
@@ -253,7 +264,8 @@ void add_nemo_options(const Command& command, TuneArguments& arguments) {
 
 void setup_tune_batch(const Command& program) {
   const Command command = program.command(
-      "tune-batch", "find the largest batch size of each bucket that trains in the memory");
+      "tune-batch",
+      "find the largest batch size of each bucket, or of rows of text, that trains in the memory");
   TuneArguments& arguments = command.runs(tune_batch);
   command.option("config", arguments.config.path, "YAML file of a run");
   command.option("overrides", arguments.config.overrides,

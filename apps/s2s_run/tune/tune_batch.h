@@ -12,11 +12,17 @@
 
 namespace s2s::run {
 
-/// A bucket: the longest conversation in it, and for two dimensions its text tokens.
+/// A bucket: the longest conversation in it, and for two dimensions its text tokens. Of text: the
+/// tokens of a row, and 0 s.
 struct Bucket {
   double duration_s = 0;
   std::optional<int64_t> tokens;
+
+  bool is_text() const { return duration_s == 0; }
 };
+
+/// "4 s", or "2048 tokens".
+std::string length_text(double duration_s, int64_t tokens);
 
 struct TuneArguments {
   ConfigArguments config;
@@ -61,8 +67,10 @@ struct PredictedMemory {
 PredictedMemory predict_memory(const TuneArguments& arguments, const Config& config,
                                const Registries& registries, int64_t length);
 
-/// The buckets of --buckets, of data.train_ds.bucket_duration_bins, or num_buckets estimated from
-/// the training data. Errors: [config/type], [config/bounds], [tune/no-cuts], those of the data.
+/// Text data: one bucket of max_seq_len tokens. Otherwise the buckets of --buckets, of
+/// data.train_ds.bucket_duration_bins, or num_buckets estimated from the training data. Errors:
+/// [usage/arguments] for --buckets of text, [config/type], [config/bounds], [tune/no-cuts], those
+/// of the data.
 std::vector<Bucket> choose_buckets(const TuneArguments& arguments, const Config& config,
                                    const Invocation& invocation);
 

@@ -48,15 +48,58 @@ SpecialIds SpecialIdOptions::choose(const Find& find, int64_t vocab_size, const 
   return ids;
 }
 
-Error no_special_id(const std::string& place, const std::string& option, const std::string& lack,
-                    const std::string& proposal) {
+FoundSpecialIds::FoundSpecialIds(const SpecialIdOptions& options,
+                                 const SpecialIdOptions::Find& find, int64_t vocab_size,
+                                 const std::string& place, const std::string& owner) {
+  const auto known_id = [&](const char* option, const std::optional<int64_t>& asked) -> int64_t {
+    try {
+      const int64_t id = asked ? *asked : find(option, {});
+      if (id < 0 || id >= vocab_size) throw out_of_range(place, option, id, vocab_size, owner);
+      return id;
+    } catch (const NoSpecialId&) {
+      return -1;
+    }
+  };
+  try {
+    ids_ = {known_id("bos_id", options.bos_id), known_id("eos_id", options.eos_id),
+            known_id("pad_id", options.pad_id)};
+  } catch (const Error& error) {
+    if (options.is_any_set() || error.id() != "tokenizer/special-ids") throw;
+    unknown_ = error;
+    return;
+  }
+  const auto known_or_found = [&](const std::string& option, const std::vector<int64_t>& taken) {
+    const int64_t id = option == "bos_id" ? ids_.bos : option == "eos_id" ? ids_.eos : ids_.pad;
+    return id >= 0 ? id : find(option, taken);
+  };
+  try {
+    options.choose(known_or_found, vocab_size, place, owner);
+  } catch (const Error& error) {
+    if (error.id() != "tokenizer/special-ids") throw;
+    incomplete_ = error;
+  }
+}
+
+const SpecialIds& FoundSpecialIds::known() const {
+  if (unknown_) throw *unknown_;
+  return ids_;
+}
+
+const SpecialIds& FoundSpecialIds::all() const {
+  if (incomplete_) throw *incomplete_;
+  return known();
+}
+
+NoSpecialId no_special_id(const std::string& place, const std::string& option,
+                          const std::string& lack, const std::string& proposal) {
   std::string flag = option;  // as the command line spells it
   std::replace(flag.begin(), flag.end(), '_', '-');
   const std::string as = proposal.empty() ? "" : ", as " + proposal + " of this file";
-  return Error(ExitCode::kConfig, "tokenizer/special-ids",
-               fmt::format("{0}: {1}; expected one, because the text channel needs it; set {0}.{2} "
-                           "to an id that no text uses{3} ('s2s-run tokenizer' has --{4})",
-                           place, lack, option, as, flag));
+  return NoSpecialId(
+      ExitCode::kConfig, "tokenizer/special-ids",
+      fmt::format("{0}: {1}; expected one, because the text channel needs it; set {0}.{2} "
+                  "to an id that no text uses{3} ('s2s-run tokenizer' has --{4})",
+                  place, lack, option, as, flag));
 }
 
 }  // namespace s2s

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8_reader.h"
 #include "jinja/runtime.h"
 #include "jinja/utf8_text.h"
 
@@ -22,12 +23,18 @@ Value nth(const Value& object, int64_t place) {
     const bool exists = place >= 0 && place < size;
     return exists ? list->items[static_cast<size_t>(place)] : Value::undefined("item");
   }
-  const std::vector<size_t> places = character_places(object.text()->bytes());
-  const auto size = static_cast<int64_t>(places.size()) - 1;
-  if (place < 0) place += size;
-  if (place < 0 || place >= size) return Value::undefined("item");
-  const auto at = static_cast<size_t>(place);
-  return Value::of(object.text()->slice(places[at], places[at + 1]));
+  const std::string_view bytes = object.text()->bytes();
+  std::string_view rest = bytes;
+  if (place < 0) {
+    for (; place < -1 && !rest.empty(); ++place) rest.remove_suffix(last_character(rest).size());
+    if (rest.empty()) return Value::undefined("item");
+    const size_t size = last_character(rest).size();
+    return Value::of(object.text()->slice(rest.size() - size, rest.size()));
+  }
+  for (; place > 0 && !rest.empty(); --place) rest.remove_prefix(first_character(rest).num_bytes);
+  if (rest.empty()) return Value::undefined("item");
+  const size_t at = bytes.size() - rest.size();
+  return Value::of(object.text()->slice(at, at + first_character(rest).num_bytes));
 }
 
 /// object[key] without a look at attributes.
@@ -72,6 +79,7 @@ std::vector<Value> items_of(const Value& value) {
   const MarkedText* text = value.text();
   if (text == nullptr) throw TemplateError("cannot iterate over " + value.type_name());
   const std::vector<size_t> places = character_places(text->bytes());
+  check_count(places.size() - 1);
   for (size_t i = 0; i + 1 < places.size(); ++i) {
     items.push_back(Value::of(text->slice(places[i], places[i + 1])));
   }

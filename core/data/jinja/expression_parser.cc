@@ -41,13 +41,15 @@ bool is_one_of(const Token& token, std::initializer_list<std::string_view> signs
 
 }  // namespace
 
-/// A chain becomes a tree of its length, which recursion walks.
-void ExpressionParser::check_chain(int64_t links) const {
+/// A chain becomes a tree of its length, which recursion walks; chains within it make it higher.
+void ExpressionParser::check_chain(int64_t links) {
   constexpr int64_t kMostLinks = 1000;
-  if (links > kMostLinks) tokens_.unexpected("a shorter expression");
+  if (links == 0) return;
+  if (++num_links_ > kMostLinks) tokens_.unexpected("a shorter expression");
 }
 
 ExpressionPtr ExpressionParser::conditional() {
+  if (depth_ == 0) num_links_ = 0;
   if (++depth_ > kMostNesting) tokens_.unexpected("an expression that is nested less deep");
   ExpressionPtr node = plain();
   for (int64_t links = 0; tokens_.skip_name("if");) {
@@ -63,6 +65,7 @@ ExpressionPtr ExpressionParser::conditional() {
 }
 
 ExpressionPtr ExpressionParser::plain() {
+  if (depth_ == 0) num_links_ = 0;
   ExpressionPtr node = conjunction();
   for (int64_t links = 0; tokens_.skip_name("or");) {
     check_chain(++links);
@@ -182,6 +185,8 @@ ExpressionPtr ExpressionParser::primary() {
     if (name == "false" || name == "False") return constant(Value::of(false));
     if (name == "none" || name == "None") return constant(Value::none());
     has_loop_ = has_loop_ || name == "loop";
+    more_use_.first = more_use_.first || name == "varargs";
+    more_use_.second = more_use_.second || name == "kwargs";
     auto node = std::make_unique<Name>();
     node->name = std::move(name);
     return node;

@@ -25,6 +25,10 @@ class ExpressionParser {
   std::unique_ptr<Filter> filter_head();
   /// Whether the variable `loop` was read since the last call.
   bool take_loop_use() { return std::exchange(has_loop_, false); }
+  /// Whether a macro's body reads `varargs` and `kwargs`: what was found since the last call, which
+  /// goes on with `found`.
+  using MoreUse = std::pair<bool, bool>;
+  MoreUse exchange_more_use(MoreUse found) { return std::exchange(more_use_, found); }
   /// Between ( and ), when ( is next.
   CallArguments arguments();
 
@@ -46,11 +50,13 @@ class ExpressionParser {
   ExpressionPtr list_display();
   ExpressionPtr dict_display();
   bool ends_tuple() const;
-  void check_chain(int64_t links) const;
+  void check_chain(int64_t links);
 
   TokenReader& tokens_;
   int64_t depth_ = 0;
+  int64_t num_links_ = 0;  // of the chains in the outermost expression
   bool has_loop_ = false;
+  MoreUse more_use_;
 };
 
 }  // namespace s2s::jinja

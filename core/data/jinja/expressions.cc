@@ -1,6 +1,7 @@
 // How expressions are evaluated.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -20,7 +21,7 @@ namespace {
 }
 
 Value concatenated(const MarkedText& a, const MarkedText& b) {
-  check_length(a.size() + b.size());
+  check_length(a.weight() + b.weight());
   MarkedText joined = a;
   joined.append(b);
   return Value::of(std::move(joined));
@@ -28,7 +29,9 @@ Value concatenated(const MarkedText& a, const MarkedText& b) {
 
 Value repeated(const MarkedText& text, int64_t count) {
   MarkedText out;
-  if (count > 0) check_length(text.size() * static_cast<size_t>(std::min(count, int64_t{1} << 31)));
+  if (count > 0) {
+    check_length(text.weight() * static_cast<size_t>(std::min(count, int64_t{1} << 31)));
+  }
   for (int64_t i = 0; i < count && text.size() > 0; ++i) out.append(text);
   return Value::of(std::move(out));
 }
@@ -55,10 +58,11 @@ Value power(const Value& a, const Value& b) {
   if (a.is<double>() || b.is<double>() || b.integer() < 0) {
     return Value::of(std::pow(a.number(), b.number()));
   }
-  int64_t result = 1;
-  for (int64_t i = 0; i < b.integer(); ++i) {
-    result = checked("*", result, a.integer());
-    if (result == 0 || (result == 1 && a.integer() == 1)) break;
+  int64_t result = 1, square = a.integer();
+  for (int64_t rest = b.integer(); rest > 0;) {
+    if (rest % 2 == 1) result = checked("*", result, square);
+    rest /= 2;
+    if (rest > 0) square = checked("*", square, square);
   }
   return Value::of(result);
 }
@@ -90,6 +94,15 @@ Value added_lists(const List& a, const List& b) {
   return a.is_tuple ? Value::tuple(std::move(items)) : Value::list(std::move(items));
 }
 
+Value repeated_list(const List& list, int64_t count) {
+  std::vector<Value> items;
+  for (int64_t i = 0; i < count && !list.items.empty(); ++i) {
+    check_count(items.size() + list.items.size());
+    items.insert(items.end(), list.items.begin(), list.items.end());
+  }
+  return list.is_tuple ? Value::tuple(std::move(items)) : Value::list(std::move(items));
+}
+
 Value operate(const std::string& sign, const Value& a, const Value& b) {
   if (sign == "~") return concatenated(to_text(a), to_text(b));
   if (a.is_number() && b.is_number()) return arithmetic(sign, a, b);
@@ -99,6 +112,8 @@ Value operate(const std::string& sign, const Value& a, const Value& b) {
   }
   if (sign == "*" && a.text() && b.is_number()) return repeated(*a.text(), b.integer());
   if (sign == "*" && b.text() && a.is_number()) return repeated(*b.text(), a.integer());
+  if (sign == "*" && a.items() && b.is_number()) return repeated_list(*a.items(), b.integer());
+  if (sign == "*" && b.items() && a.is_number()) return repeated_list(*b.items(), a.integer());
   if (sign == "%" && a.text()) return Value::of(percent_format(a.text()->bytes(), b));
   unsupported(sign, a, b);
 }
@@ -127,30 +142,59 @@ int64_t bound(const ExpressionPtr& part, Runtime& run, int64_t size, bool is_bac
                      : std::clamp<int64_t>(place, 0, size);
 }
 
-}  // namespace
-
-Value Name::value(Runtime& run) const { return run.find(name); }
-
-Value ListDisplay::value(Runtime& run) const {
-  std::vector<Value> values;
-  for (const auto& item : items) values.push_back(item->value(run));
-  return is_tuple ? Value::tuple(std::move(values)) : Value::list(std::move(values));
+/// Filters that look at the outside of a value only.
+bool is_cheap_filter(std::string_view name) {
+  constexpr std::array<std::string_view, 9> kCheap = {"length",  "count", "first", "last",   "list",
+                                                      "default", "d",     "items", "reverse"};
+  return std::find(kCheap.begin(), kCheap.end(), name) != kCheap.end();
 }
 
-Value DictDisplay::value(Runtime& run) const {
+/// The value, whose size is counted: what is done with it takes that long.
+Value worked(Runtime& run, Value value) {
+  run.work(value);
+  return value;
+}
+
+}  // namespace
+
+Value Expression::value(Runtime& run) const {
+  const Runtime::Depth depth(run);
+  return evaluate(run);
+}
+
+Value Name::evaluate(Runtime& run) const { return run.find(name); }
+
+Value ListDisplay::evaluate(Runtime& run) const {
+  std::vector<Value> values;
+  for (const auto& item : items) values.push_back(item->value(run));
+  return worked(run, is_tuple ? Value::tuple(std::move(values)) : Value::list(std::move(values)));
+}
+
+Value DictDisplay::evaluate(Runtime& run) const {
   Dict dict;
   for (const auto& [key, member] : members) dict.set(key->value(run), member->value(run));
   return Value::of(std::move(dict));
 }
 
-Value Attribute::value(Runtime& run) const { return attribute_of(object->value(run), name); }
+Value Attribute::evaluate(Runtime& run) const {
+  const Value owner = object->value(run);
+  if (owner.is_text()) run.work(owner);  // a method of it will be called
+  return attribute_of(owner, name);
+}
 
-Value Item::value(Runtime& run) const { return item_of(object->value(run), key->value(run)); }
+Value Item::evaluate(Runtime& run) const {
+  const Value owner = object->value(run);
+  if (owner.is_text()) run.work(owner);
+  return item_of(owner, key->value(run));
+}
 
-Value Slice::value(Runtime& run) const {
+Value Slice::evaluate(Runtime& run) const {
   const Value whole = object->value(run);
+  run.work(whole, /*deep=*/whole.is_text());
   const Value every = step ? step->value(run) : Value::none();
-  const int64_t stride = every.is<None>() ? 1 : every.integer();
+  constexpr int64_t kMostStride = int64_t{1} << 40;  // longer ones give the same
+  const int64_t stride =
+      every.is<None>() ? 1 : std::clamp(every.integer(), -kMostStride, kMostStride);
   if (stride == 0) throw TemplateError("the step of a slice is 0");
   const bool is_backward = stride < 0;
   const MarkedText* text = whole.text();
@@ -195,47 +239,52 @@ Arguments CallArguments::evaluate(Runtime& run) const {
   return found;
 }
 
-Value Call::value(Runtime& run) const {
+Value Call::evaluate(Runtime& run) const {
   const Value callee = function->value(run);
   const Arguments given = arguments.evaluate(run);
   const auto* name = dynamic_cast<const Name*>(function.get());
   const bool is_loop = name != nullptr && name->name == "loop";
-  return call(is_loop ? run.find("__loop__") : callee, given);
+  for (const Value& value : given.values) run.work(value);
+  return worked(run, call(is_loop ? run.find("__loop__") : callee, given));
 }
 
-Value Filter::value(Runtime& run) const {
-  return apply_filter(name, input->value(run), arguments.evaluate(run));
+Value Filter::evaluate(Runtime& run) const {
+  const Value given = input->value(run);
+  run.work(given, /*deep=*/!is_cheap_filter(name));
+  return worked(run, apply_filter(name, given, arguments.evaluate(run)));
 }
 
-Value Test::value(Runtime& run) const {
-  return Value::of(apply_test(name, input->value(run), arguments.evaluate(run)) != is_negated);
+Value Test::evaluate(Runtime& run) const {
+  const Value given = worked(run, input->value(run));
+  return Value::of(apply_test(name, given, arguments.evaluate(run)) != is_negated);
 }
 
-Value Unary::value(Runtime& run) const {
+Value Unary::evaluate(Runtime& run) const {
   const Value held = operand->value(run);
   if (sign == "not") return Value::of(!held.is_true());
   if (held.is<double>()) return Value::of(sign == "-" ? -held.number() : held.number());
   return Value::of(sign == "-" ? checked("-", 0, held.integer()) : held.integer());
 }
 
-Value Binary::value(Runtime& run) const {
+Value Binary::evaluate(Runtime& run) const {
   Value first = left->value(run);
   if (sign == "and") return first.is_true() ? right->value(run) : first;
   if (sign == "or") return first.is_true() ? first : right->value(run);
-  return operate(sign, first, right->value(run));
+  return worked(run, operate(sign, first, right->value(run)));
 }
 
-Value Comparison::value(Runtime& run) const {
+Value Comparison::evaluate(Runtime& run) const {
   Value left = first->value(run);
   for (const auto& [sign, other] : others) {
     Value right = other->value(run);
+    run.work(right, /*deep=*/right.items() != nullptr || right.dict() != nullptr);
     if (!compare(sign, left, right)) return Value::of(false);
     left = std::move(right);
   }
   return Value::of(true);
 }
 
-Value Conditional::value(Runtime& run) const {
+Value Conditional::evaluate(Runtime& run) const {
   if (condition->value(run).is_true()) return then->value(run);
   return otherwise ? otherwise->value(run) : Value();
 }

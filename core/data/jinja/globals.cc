@@ -20,11 +20,12 @@ Value range(const Arguments& arguments) {
   if (arguments.values.size() > 2) step = arguments.values[2].integer();
   if (step == 0) throw TemplateError("the step of a range is 0");
   std::vector<Value> items;
-  for (int64_t i = begin; step > 0 ? i < end : i > end; i += step) {
+  for (int64_t i = begin; step > 0 ? i < end : i > end;) {
     if (static_cast<int64_t>(items.size()) == kMostRange) {
       throw TemplateError("a range has more than 100000 numbers");
     }
     items.push_back(Value::of(i));
+    if (__builtin_add_overflow(i, step, &i)) break;
   }
   return Value::list(std::move(items));
 }
@@ -63,7 +64,7 @@ Value strftime_now(const Arguments& arguments) {
 
 /// joiner(sep): nothing at the first call, then the separator.
 Value joiner(const Arguments& arguments) {
-  const Value separator = arguments.get(0, "sep", Value::of(", "));
+  const Value separator = Value::of(to_text(arguments.get(0, "sep", Value::of(", "))));
   return Value::of(Function([separator, is_used = std::make_shared<bool>()](const Arguments&) {
     const bool was_used = *is_used;
     *is_used = true;

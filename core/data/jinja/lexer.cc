@@ -8,6 +8,7 @@
 
 #include "jinja/string_literal.h"
 #include "jinja/template_error.h"
+#include "jinja/utf8_text.h"
 
 namespace s2s::jinja {
 namespace {
@@ -61,10 +62,7 @@ class Lexer {
     if (!passed.empty()) line_starting_ = passed.back() == '\n';
   }
 
-  void skip_space() {
-    const size_t end = rest().find_first_not_of(kSpace);
-    advance(end == std::string_view::npos ? rest().size() : end);
-  }
+  void skip_space() { advance(leading_space(rest())); }
 
   /// Text up to the next tag, and the tag.
   void read_data() {
@@ -93,15 +91,12 @@ class Lexer {
   /// What is left of the text before a tag: `-` takes all white space, and a block or comment that
   /// begins its line takes the white space before it, unless it begins with `+`.
   std::string_view stripped(std::string_view data, char tag, char sign) const {
-    if (sign == '-') {
-      const size_t last = data.find_last_not_of(kSpace);
-      return data.substr(0, last == std::string_view::npos ? 0 : last + 1);
-    }
+    if (sign == '-') return trimmed_right(data);
     if (sign == '+' || tag == '{') return data;
     const size_t newline = data.rfind('\n');
     const size_t line = newline == std::string_view::npos ? 0 : newline + 1;
     if (line == 0 && !line_starting_) return data;
-    const bool is_blank = data.find_first_not_of(kSpace, line) == std::string_view::npos;
+    const bool is_blank = leading_space(data.substr(line)) == data.size() - line;
     return is_blank ? data.substr(0, line) : data;
   }
 

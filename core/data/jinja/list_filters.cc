@@ -28,8 +28,19 @@ Value dotted(Value item, const Value& path) {
 
 /// Texts compare without case.
 Value sort_key(const Value& item, const Value& attribute, bool by_case) {
-  const Value part = attribute.is<None>() ? item : dotted(item, attribute);
-  return part.is_text() && !by_case ? Value::of(with_case(*part.text(), Case::kLower)) : part;
+  const auto cased = [&](const Value& part) {
+    return part.is_text() && !by_case ? Value::of(with_case(*part.text(), Case::kLower)) : part;
+  };
+  return cased(attribute.is<None>() ? item : dotted(item, attribute));
+}
+
+/// Of sort: by several attributes, "age,name", as a list, in which equal parts are not compared.
+Value order_key(const Value& item, const Value& attribute, bool by_case) {
+  if (!attribute.is_text()) return Value::list({sort_key(item, attribute, by_case)});
+  std::vector<Value> parts;
+  const Value names = call(method_of(attribute, "split"), Arguments{{Value::of(",")}, {}});
+  for (const Value& name : names.items()->items) parts.push_back(sort_key(item, name, by_case));
+  return Value::list(std::move(parts));
 }
 
 Value join(const Value& input, const Arguments& arguments) {
@@ -68,20 +79,79 @@ Value sorted(const Value& input, const Arguments& arguments) {
   const bool by_case = arguments.get(1, "case_sensitive", Value::of(false)).is_true();
   const Value attribute = arguments.get(2, "attribute", Value::none());
   std::vector<Value> items = items_of(input);
-  std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {
-    const Value x = sort_key(a, attribute, by_case), y = sort_key(b, attribute, by_case);
-    return is_reversed ? less(y, x) : less(x, y);
+  std::vector<std::pair<Value, Value>> keyed;
+  for (Value& item : items) {
+    Value key = order_key(item, attribute, by_case);
+    keyed.emplace_back(std::move(key), std::move(item));
+  }
+  std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
+    return is_reversed ? less(b.first, a.first) : less(a.first, b.first);
   });
+  items.clear();
+  for (auto& [key, item] : keyed) items.push_back(std::move(item));
   return Value::list(std::move(items));
+}
+
+/// Lists of items with the same attribute, sorted by it: tuples of the attribute and the list.
+Value grouped(const Value& input, const Arguments& arguments) {
+  const Value attribute = arguments.require(0, "attribute");
+  const Value otherwise = arguments.get(1, "default", Value());
+  const bool by_case = arguments.get(2, "case_sensitive", Value::of(false)).is_true();
+  const auto part_of = [&](const Value& item) {
+    const Value part = dotted(item, attribute);
+    return part.is_undefined() ? otherwise : part;
+  };
+  const auto key_of = [&](const Value& part) { return sort_key(part, Value::none(), by_case); };
+  std::vector<Value> items = items_of(input);
+  std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {
+    const Value x = key_of(part_of(a)), y = key_of(part_of(b));
+    return !equal(x, y) && less(x, y);
+  });
+  std::vector<Value> groups;
+  for (size_t begin = 0, end = 0; begin < items.size(); begin = end) {
+    const Value name = part_of(items[begin]);
+    std::vector<Value> same;
+    for (; end < items.size() && equal(key_of(part_of(items[end])), key_of(name)); ++end) {
+      same.push_back(items[end]);
+    }
+    if (same.empty()) same.push_back(items[end++]);  // a NaN equals nothing
+    groups.push_back(Value::tuple({name, Value::list(std::move(same))}));
+  }
+  return Value::list(std::move(groups));
+}
+
+/// Columns of almost the same length.
+Value sliced(const Value& input, const Arguments& arguments) {
+  const int64_t count = arguments.require(0, "slices").integer();
+  const Value* fill = arguments.find(1, "fill_with");
+  if (count < 1 || count > 100000) throw TemplateError("slice needs 1 to 100000 slices");
+  const std::vector<Value> items = items_of(input);
+  const auto size = static_cast<int64_t>(items.size());
+  std::vector<Value> columns;
+  auto next = items.begin();
+  for (int64_t i = 0; i < count; ++i) {
+    const bool is_longer = i < size % count;
+    const auto end = next + size / count + (is_longer ? 1 : 0);
+    std::vector<Value> column(next, end);
+    if (fill != nullptr && !fill->is<None>() && !is_longer) {
+      column.push_back(*fill);
+    }
+    columns.push_back(Value::list(std::move(column)));
+    next = end;
+  }
+  return Value::list(std::move(columns));
 }
 
 Value unique(const Value& input, const Arguments& arguments) {
   const bool by_case = arguments.get(0, "case_sensitive", Value::of(false)).is_true();
   const Value attribute = arguments.get(1, "attribute", Value::none());
+  constexpr size_t kMostKinds = 20000;  // each item is compared with all of them
   std::vector<Value> kept, keys;
   for (const Value& item : items_of(input)) {
     Value key = sort_key(item, attribute, by_case);
-    if (is_in(key, Value::list(keys))) continue;
+    const auto is_same = [&](const Value& other) { return equal(key, other); };
+    if (std::any_of(keys.begin(), keys.end(), is_same)) continue;
+    if (keys.size() == kMostKinds) throw TemplateError("unique of more than 20000 kinds");
     keys.push_back(std::move(key));
     kept.push_back(item);
   }
@@ -111,7 +181,9 @@ Value sum(const Value& input, const Arguments& arguments) {
   for (const Value& item : items_of(input)) {
     const Value part = attribute.is<None>() ? item : dotted(item, attribute);
     is_whole = is_whole && !part.is<double>();
-    if (is_whole) whole += part.integer();
+    if (is_whole && __builtin_add_overflow(whole, part.integer(), &whole)) {
+      throw TemplateError("a whole number becomes too large");
+    }
     total += part.number();
   }
   return is_whole ? Value::of(whole) : Value::of(total);
@@ -132,6 +204,7 @@ Value chosen(const Value& input, const Arguments& arguments, bool by_attribute, 
   const std::string test = has_test ? arguments.values[place].require_text().bytes() : "";
   const Arguments rest = without(arguments, place + 1);
   std::vector<Value> kept;
+  if (!input.is_true()) return Value::list({});
   for (const Value& item : items_of(input)) {
     const Value part = by_attribute ? dotted(item, arguments.require(0, "attribute")) : item;
     const bool holds = has_test ? apply_test(test, part, rest) : part.is_true();
@@ -146,6 +219,7 @@ Value rejectattr(const Value& input, const Arguments& a) { return chosen(input, 
 
 Value mapped(const Value& input, const Arguments& arguments) {
   std::vector<Value> made;
+  if (!input.is_true()) return Value::list({});
   const Value* attribute = arguments.values.empty() ? arguments.find(0, "attribute") : nullptr;
   const Value otherwise = arguments.values.empty() ? arguments.get(1, "default", Value()) : Value();
   for (const Value& item : items_of(input)) {
@@ -169,11 +243,17 @@ Value batch(const Value& input, const Arguments& arguments) {
     if (static_cast<int64_t>(open.size()) < size) continue;
     batches.push_back(Value::list(std::exchange(open, {})));
   }
+  const Value* fill = arguments.find(1, "fill_with");
+  const bool is_filled = fill != nullptr && !fill->is<None>();
+  while (is_filled && !open.empty() && static_cast<int64_t>(open.size()) < size) {
+    check_count(open.size());
+    open.push_back(*fill);
+  }
   if (!open.empty()) batches.push_back(Value::list(std::move(open)));
   return Value::list(std::move(batches));
 }
 
-constexpr std::array<NamedFilter, 16> kFilters = {{{"join", join},
+constexpr std::array<NamedFilter, 18> kFilters = {{{"join", join},
                                                    {"first", first},
                                                    {"last", last},
                                                    {"list", as_list},
@@ -188,7 +268,9 @@ constexpr std::array<NamedFilter, 16> kFilters = {{{"join", join},
                                                    {"selectattr", selectattr},
                                                    {"rejectattr", rejectattr},
                                                    {"map", mapped},
-                                                   {"batch", batch}}};
+                                                   {"batch", batch},
+                                                   {"groupby", grouped},
+                                                   {"slice", sliced}}};
 
 }  // namespace
 }  // namespace list_filters

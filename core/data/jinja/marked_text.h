@@ -28,6 +28,8 @@ class MarkedText {
   const std::string& bytes() const { return bytes_; }
   const std::vector<Mark>& marks() const { return marks_; }
   size_t size() const { return bytes_.size(); }
+  /// Bytes of memory that it takes.
+  size_t weight() const { return bytes_.size() + marks_.size() * sizeof(Mark); }
 
   void append(std::string_view bytes) { bytes_ += bytes; }
   void append(const MarkedText& other);

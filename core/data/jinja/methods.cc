@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "jinja/runtime.h"
+#include "jinja/text_search.h"
 #include "jinja/utf8_text.h"
 
 namespace s2s::jinja {
@@ -41,132 +42,6 @@ Value to_capitalized(const Value& self, const Arguments&) {
   return Value::of(with_case(with_case(text_of(self), Case::kLower), Case::kCapitalized));
 }
 
-/// True when `has` is true of one of the texts (a string or a tuple of them).
-template <class Has>
-Value any_text(const Value& texts, Has has) {
-  if (texts.is_text()) return Value::of(has(texts.text()->bytes()));
-  const std::vector<Value> items = items_of(texts);
-  return Value::of(std::any_of(items.begin(), items.end(), [&](const Value& item) {
-    return has(item.require_text().bytes());
-  }));
-}
-Value starts_with(const Value& self, const Arguments& arguments) {
-  const std::string& text = text_of(self).bytes();
-  return any_text(arguments.require(0, "prefix"),
-                  [&](const std::string& prefix) { return text.starts_with(prefix); });
-}
-Value ends_with(const Value& self, const Arguments& arguments) {
-  const std::string& text = text_of(self).bytes();
-  return any_text(arguments.require(0, "suffix"),
-                  [&](const std::string& suffix) { return text.ends_with(suffix); });
-}
-
-/// At white space; at most `limit` times when it is not negative.
-std::vector<Value> split_at_space(const MarkedText& text, int64_t limit) {
-  std::vector<Value> parts;
-  MarkedText rest = strip(text, Side::kLeft);
-  while (rest.size() > 0) {
-    const std::vector<size_t> places = character_places(rest.bytes());
-    size_t end = 0;
-    while (end + 1 < places.size() &&
-           strip(rest.slice(places[end], places[end + 1]), Side::kBoth).size() > 0) {
-      ++end;
-    }
-    const bool is_last = limit >= 0 && static_cast<int64_t>(parts.size()) == limit;
-    if (is_last) {
-      parts.push_back(Value::of(strip(rest, Side::kRight)));
-      break;
-    }
-    parts.push_back(Value::of(rest.slice(0, places[end])));
-    rest = strip(rest.slice(places[end], rest.size()), Side::kLeft);
-  }
-  return parts;
-}
-
-std::vector<Value> split_at(const MarkedText& text, const std::string& separator, int64_t limit) {
-  if (separator.empty()) throw TemplateError("the separator of a split is empty");
-  std::vector<Value> parts;
-  size_t begin = 0;
-  while (limit < 0 || static_cast<int64_t>(parts.size()) < limit) {
-    const size_t found = text.bytes().find(separator, begin);
-    if (found == std::string::npos) break;
-    parts.push_back(Value::of(text.slice(begin, found)));
-    begin = found + separator.size();
-  }
-  parts.push_back(Value::of(text.slice(begin, text.size())));
-  return parts;
-}
-
-Value split(const Value& self, const Arguments& arguments) {
-  const Value separator = arguments.get(0, "sep", Value::none());
-  const int64_t limit = arguments.get(1, "maxsplit", Value::of(int64_t{-1})).integer();
-  if (separator.is<None>()) return Value::list(split_at_space(text_of(self), limit));
-  return Value::list(split_at(text_of(self), separator.require_text().bytes(), limit));
-}
-
-Value split_from_right(const Value& self, const Arguments& arguments) {
-  const int64_t limit = arguments.get(1, "maxsplit", Value::of(int64_t{-1})).integer();
-  if (limit < 0) return split(self, arguments);
-  const std::string& separator = arguments.require(0, "sep").require_text().bytes();
-  if (separator.empty()) throw TemplateError("the separator of a split is empty");
-  const MarkedText& text = text_of(self);
-  std::vector<Value> parts;
-  size_t end = text.size();
-  while (static_cast<int64_t>(parts.size()) < limit && end >= separator.size()) {
-    const size_t found = text.bytes().rfind(separator, end - separator.size());
-    if (found == std::string::npos) break;
-    parts.push_back(Value::of(text.slice(found + separator.size(), end)));
-    end = found;
-  }
-  parts.push_back(Value::of(text.slice(0, end)));
-  std::reverse(parts.begin(), parts.end());
-  return Value::list(std::move(parts));
-}
-
-Value split_lines(const Value& self, const Arguments&) {
-  const MarkedText& text = text_of(self);
-  std::vector<Value> parts = split_at(text, "\n", -1);
-  if (text.size() == 0 || text.bytes().back() == '\n') parts.pop_back();
-  return Value::list(std::move(parts));
-}
-
-Value replace(const Value& self, const Arguments& arguments) {
-  const std::string& old = arguments.require(0, "old").require_text().bytes();
-  const MarkedText& fresh = arguments.require(1, "new").require_text();
-  const int64_t limit = arguments.get(2, "count", Value::of(int64_t{-1})).integer();
-  if (old.empty()) throw TemplateError("replace of an empty string");
-  const std::vector<Value> parts = split_at(text_of(self), old, limit);
-  check_length(text_of(self).size() + parts.size() * fresh.size());
-  MarkedText out;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) out.append(fresh);
-    out.append(*parts[i].text());
-  }
-  return Value::of(std::move(out));
-}
-
-/// -1 when it is not there.
-int64_t find_in(const Value& self, const Arguments& arguments, bool from_right) {
-  const std::string& text = text_of(self).bytes();
-  const std::string& part = arguments.require(0, "sub").require_text().bytes();
-  const size_t found = from_right ? text.rfind(part) : text.find(part);
-  if (found == std::string::npos) return -1;
-  return static_cast<int64_t>(num_characters(std::string_view(text).substr(0, found)));
-}
-Value find(const Value& self, const Arguments& a) { return Value::of(find_in(self, a, false)); }
-Value find_right(const Value& self, const Arguments& a) {
-  return Value::of(find_in(self, a, true));
-}
-Value text_index(const Value& self, const Arguments& arguments) {
-  const int64_t found = find_in(self, arguments, false);
-  if (found < 0) throw TemplateError("substring not found");
-  return Value::of(found);
-}
-Value count_text(const Value& self, const Arguments& arguments) {
-  const std::string& part = arguments.require(0, "sub").require_text().bytes();
-  return Value::of(split_at(text_of(self), part, -1).size() - 1);
-}
-
 Value join(const Value& self, const Arguments& arguments) {
   MarkedText out;
   bool is_first = true;
@@ -174,7 +49,7 @@ Value join(const Value& self, const Arguments& arguments) {
     if (!is_first) out.append(text_of(self));
     is_first = false;
     out.append(item.require_text());
-    check_length(out.size());
+    check_length(out.weight());
   }
   return Value::of(std::move(out));
 }
@@ -191,13 +66,51 @@ Value remove_suffix(const Value& self, const Arguments& arguments) {
       text.slice(0, text.size() - (text.bytes().ends_with(suffix) ? suffix.size() : 0)));
 }
 
-Value is_digits(const Value& self, const Arguments&) {
-  const std::string& text = text_of(self).bytes();
-  return Value::of(!text.empty() && std::all_of(text.begin(), text.end(),
-                                                [](char c) { return c >= '0' && c <= '9'; }));
+template <CharacterKind kind>
+Value consists_of(const Value& self, const Arguments&) {
+  return Value::of(is_all(text_of(self).bytes(), kind));
 }
-Value is_spaces(const Value& self, const Arguments&) {
-  return Value::of(text_of(self).size() > 0 && strip(text_of(self), Side::kBoth).size() == 0);
+Value is_lower(const Value& self, const Arguments&) {
+  return Value::of(has_only_case(text_of(self).bytes(), Case::kLower));
+}
+Value is_upper(const Value& self, const Arguments&) {
+  return Value::of(has_only_case(text_of(self).bytes(), Case::kUpper));
+}
+Value swap_case(const Value& self, const Arguments&) {
+  return Value::of(with_case(text_of(self), Case::kSwapped));
+}
+
+/// Filled on the left and on the right up to a width.
+Value filled(const Value& self, const Arguments& arguments, double left_share) {
+  constexpr int64_t kMostWidth = 1 << 20;
+  const std::string fill = arguments.get(1, "fillchar", Value::of(" ")).require_text().bytes();
+  if (num_characters(fill) != 1) throw TemplateError("the fill is not one character");
+  const int64_t width = std::min(arguments.require(0, "width").integer(), kMostWidth);
+  const int64_t missing =
+      std::max<int64_t>(width - static_cast<int64_t>(num_characters(text_of(self).bytes())), 0);
+  // As Python's center: the odd one is on the left of an odd width.
+  const int64_t left = left_share == 0.5 ? missing / 2 + (missing & width & 1)
+                                         : static_cast<int64_t>(left_share) * missing;
+  MarkedText out;
+  for (int64_t i = 0; i < left; ++i) out.append(fill);
+  out.append(text_of(self));
+  for (int64_t i = left; i < missing; ++i) out.append(fill);
+  return Value::of(std::move(out));
+}
+Value centered(const Value& self, const Arguments& a) { return filled(self, a, 0.5); }
+Value fill_right(const Value& self, const Arguments& a) { return filled(self, a, 0); }
+Value fill_left(const Value& self, const Arguments& a) { return filled(self, a, 1); }
+/// Zeros behind the sign.
+Value fill_zeros(const Value& self, const Arguments& arguments) {
+  const MarkedText& text = text_of(self);
+  const bool has_sign = text.bytes().starts_with('-') || text.bytes().starts_with('+');
+  const size_t sign = has_sign ? 1 : 0;
+  const Value width =
+      Value::of(arguments.require(0, "width").integer() - static_cast<int64_t>(sign));
+  MarkedText out = text.slice(0, sign);
+  const Value rest = Value::of(text.slice(sign, text.size()));
+  out.append(*fill_left(rest, Arguments{{width, Value::of("0")}, {}}).text());
+  return Value::of(std::move(out));
 }
 
 /// "{} {0} {name}".format(...)
@@ -261,7 +174,7 @@ Value list_count(const Value& self, const Arguments& arguments) {
 }
 Value list_copy(const Value& self, const Arguments&) { return Value::list(self.items()->items); }
 
-constexpr std::array<NamedMethod, 24> kTextMethods = {{{"strip", strip_both},
+constexpr std::array<NamedMethod, 39> kTextMethods = {{{"strip", strip_both},
                                                        {"lstrip", strip_left},
                                                        {"rstrip", strip_right},
                                                        {"upper", to_upper},
@@ -281,9 +194,24 @@ constexpr std::array<NamedMethod, 24> kTextMethods = {{{"strip", strip_both},
                                                        {"join", join},
                                                        {"removeprefix", remove_prefix},
                                                        {"removesuffix", remove_suffix},
-                                                       {"isdigit", is_digits},
-                                                       {"isnumeric", is_digits},
-                                                       {"isspace", is_spaces},
+                                                       {"rindex", text_index_right},
+                                                       {"partition", partition},
+                                                       {"rpartition", partition_right},
+                                                       {"isdigit", consists_of<kDigits>},
+                                                       {"isnumeric", consists_of<kDigits>},
+                                                       {"isdecimal", consists_of<kDigits>},
+                                                       {"isalpha", consists_of<kLetters>},
+                                                       {"isalnum", consists_of<kWords>},
+                                                       {"isspace", consists_of<kSpaces>},
+                                                       {"isascii", consists_of<kAscii>},
+                                                       {"islower", is_lower},
+                                                       {"isupper", is_upper},
+                                                       {"swapcase", swap_case},
+                                                       {"casefold", to_lower},
+                                                       {"center", centered},
+                                                       {"ljust", fill_right},
+                                                       {"rjust", fill_left},
+                                                       {"zfill", fill_zeros},
                                                        {"format", format}}};
 constexpr std::array<NamedMethod, 5> kDictMethods = {{{"items", dict_items},
                                                       {"keys", dict_keys},
@@ -297,6 +225,12 @@ template <size_t N>
 Value bound(const std::array<NamedMethod, N>& methods, const Value& self, std::string_view name) {
   for (const NamedMethod& candidate : methods) {
     if (candidate.name != name) continue;
+    const List* list = self.items();
+    const Dict* dict = self.dict();
+    // A function that holds functions could hold itself, and so on without an end.
+    if ((list && list->extent.has_function) || (dict && dict->extent.has_function)) {
+      throw TemplateError("'" + std::string(name) + "' of a value that holds functions");
+    }
     return Value::of(Function([self, method = candidate.method](const Arguments& arguments) {
       return method(self, arguments);
     }));

@@ -1,6 +1,7 @@
 #include "jinja/parser.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "jinja/expression_parser.h"
@@ -201,7 +202,10 @@ class Parser {
     auto node = std::make_unique<Macro>();
     node->name = tokens_.expect_any_name();
     node->parameters = parameters();
+    const auto outer = expressions_.exchange_more_use({});
     node->body = function_body("endmacro");
+    std::tie(node->takes_more_values, node->takes_more_names) =
+        expressions_.exchange_more_use(outer);
     return node;
   }
 

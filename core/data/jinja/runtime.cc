@@ -11,11 +11,46 @@ namespace {
 // A template is a stranger's file: it may not run forever.
 constexpr int64_t kMostSteps = 1'000'000;
 constexpr int64_t kMostCalls = 200;
+constexpr int64_t kMostExpressions = 4000;  // each takes some hundred bytes of the stack
+constexpr size_t kMostWorkBytes = size_t{2} << 30;
 
 }  // namespace
 
 void check_length(size_t num_bytes) {
   if (num_bytes > kMostTextBytes) throw TemplateError("the text becomes longer than 64 MB");
+}
+
+void check_count(size_t num_items) {
+  constexpr size_t kMostItems = 1'000'000;
+  if (num_items > kMostItems) throw TemplateError("a list becomes longer than 1000000 items");
+}
+
+Runtime::Depth::Depth(Runtime& run) : run_(run) {
+  if (++run_.num_expressions_ > kMostExpressions) {
+    --run_.num_expressions_;
+    throw TemplateError("the template calls itself too deep");
+  }
+}
+
+void Runtime::work(size_t num_bytes) {
+  work_bytes_ += num_bytes;
+  if (work_bytes_ > kMostWorkBytes) throw TemplateError("the template runs too long");
+}
+
+void Runtime::work(const Value& value, bool deep) {
+  constexpr size_t kItemBytes = 64, kSlow = 8;
+  const MarkedText* text = value.text();
+  const List* list = value.items();
+  const Dict* dict = value.dict();
+  if (text != nullptr) work(text->weight() * (deep ? kSlow : 1));
+  if (list != nullptr) {
+    work(deep ? static_cast<size_t>(list->extent.size) * kItemBytes * kSlow
+              : list->items.size() * kItemBytes);
+  }
+  if (dict != nullptr) {
+    work(deep ? static_cast<size_t>(dict->extent.size) * kItemBytes * kSlow
+              : dict->members.size() * kItemBytes);
+  }
 }
 
 Value Runtime::find(const std::string& name) const {
@@ -27,12 +62,14 @@ Value Runtime::find(const std::string& name) const {
 }
 
 void Runtime::write(const MarkedText& text) {
-  check_length(output_.size() + text.size());
+  check_length(output_.weight() + text.weight());
+  work(text.weight());
   output_.append(text);
 }
 
 void Runtime::write(std::string_view text) {
-  check_length(output_.size() + text.size());
+  check_length(output_.weight() + text.size());
+  work(text.size());
   output_.append(text);
 }
 

@@ -28,6 +28,24 @@ class Runtime {
   void set(const std::string& name, Value value) { scope_->values[name] = std::move(value); }
   const std::shared_ptr<Scope>& scope() const { return scope_; }
 
+  /// Within its life an expression is evaluated. Errors: TemplateError when too many are within
+  /// each other.
+  class Depth {
+   public:
+    explicit Depth(Runtime& run);
+    ~Depth() { --run_.num_expressions_; }
+    Depth(const Depth&) = delete;
+    Depth& operator=(const Depth&) = delete;
+
+   private:
+    Runtime& run_;
+  };
+  /// Counts the size of a value that is made or worked on; `deep`: with all that it holds, or each
+  /// character for itself. Errors: TemplateError when all of them together are too large: no
+  /// template runs forever, or holds more memory than that.
+  void work(const Value& value, bool deep = false);
+  void work(size_t num_bytes);
+
   /// Appends to the output. Errors: TemplateError when it becomes too long.
   void write(const MarkedText& text);
   void write(std::string_view text);
@@ -60,12 +78,16 @@ class Runtime {
   int64_t line_ = 0;
   int64_t num_steps_ = 0;
   int64_t depth_ = 0;
+  int64_t num_expressions_ = 0;
+  size_t work_bytes_ = 0;
 };
 
 /// Longest text that a template may write or make.
 inline constexpr size_t kMostTextBytes = size_t{64} << 20;
 /// Errors: TemplateError for more bytes.
 void check_length(size_t num_bytes);
+/// Errors: TemplateError for more items than a list may have.
+void check_count(size_t num_items);
 
 /// object.name and object[key]. Undefined when there is none; errors: TemplateError for an
 /// undefined object.

@@ -61,6 +61,7 @@ Dict loop_facts(const std::vector<Value>& items, size_t index, int64_t depth) {
 Function changed_function(const std::shared_ptr<Value>& last) {
   return [last](const Arguments& arguments) {
     const Value now = Value::list(arguments.values);
+    if (now.items()->extent.has_function) throw TemplateError("loop.changed compares no functions");
     const bool has_changed = !equal(*last, now);
     *last = now;
     return Value::of(has_changed);
@@ -69,11 +70,12 @@ Function changed_function(const std::shared_ptr<Value>& last) {
 
 /// Values of the parameters of a call.
 void bind(Runtime& run, const Macro& macro, const Arguments& arguments) {
-  if (arguments.values.size() > macro.parameters.size()) {
-    throw TemplateError("'" + macro.name + "' takes at most " +
-                        std::to_string(macro.parameters.size()) + " arguments");
+  const size_t count = macro.parameters.size();
+  if (arguments.values.size() > count && !macro.takes_more_values) {
+    throw TemplateError("'" + macro.name + "' takes at most " + std::to_string(count) +
+                        " arguments");
   }
-  for (size_t i = 0; i < macro.parameters.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const Parameter& parameter = macro.parameters[i];
     const Value* given = arguments.find(i, parameter.name);
     if (given != nullptr) {
@@ -83,9 +85,24 @@ void bind(Runtime& run, const Macro& macro, const Arguments& arguments) {
                                                   : Value::undefined(parameter.name));
     }
   }
-  if (const Value* caller = arguments.find(arguments.values.size(), "caller")) {
-    run.set("caller", *caller);
+  Dict more;
+  for (const auto& [name, value] : arguments.named) {
+    const bool is_parameter = std::any_of(
+        macro.parameters.begin(), macro.parameters.end(),
+        [&given = name](const Parameter& parameter) { return parameter.name == given; });
+    if (name == "caller") {
+      run.set("caller", value);
+    } else if (!is_parameter && !macro.takes_more_names) {
+      throw TemplateError("'" + macro.name + "' takes no argument '" + name + "'");
+    } else if (!is_parameter) {
+      more.set(Value::of(name), value);
+    }
   }
+  if (macro.takes_more_names) run.set("kwargs", Value::of(std::move(more)));
+  if (!macro.takes_more_values) return;
+  const auto& values = arguments.values;
+  const auto first = values.begin() + static_cast<std::ptrdiff_t>(std::min(count, values.size()));
+  run.set("varargs", Value::tuple({first, values.end()}));
 }
 
 /// A macro as a function. It holds its scope weakly: the scope holds the macro.
@@ -135,12 +152,9 @@ void For::run_over(Runtime& run, const Value& all, int64_t depth) const {
     }
     kept.push_back(item);
   }
-  if (kept.empty()) {
-    const Runtime::Inner inner(run, run.scope());
-    run.run(otherwise);
-    return;
-  }
+  if (kept.empty()) return run_otherwise(run);
   const auto last = std::make_shared<Value>();
+  bool is_completed = false;  // some run of the body reached its end
   for (size_t i = 0; i < kept.size(); ++i) {
     const Runtime::Inner inner(run, run.scope());
     if (uses_loop) {
@@ -156,8 +170,17 @@ void For::run_over(Runtime& run, const Value& all, int64_t depth) const {
               })));
     }
     assign(run, targets, kept[i]);
-    if (run.run(body) == Flow::kBreak) break;
+    const Flow flow = run.run(body);
+    is_completed = is_completed || flow == Flow::kNext;
+    if (flow == Flow::kBreak) break;
   }
+  // As Jinja2 compiles it: a break or continue in each run leaves the loop as if it had none.
+  if (!is_completed) run_otherwise(run);
+}
+
+void For::run_otherwise(Runtime& run) const {
+  const Runtime::Inner inner(run, run.scope());
+  run.run(otherwise);
 }
 
 Flow Set::run(Runtime& run) const {

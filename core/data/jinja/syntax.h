@@ -16,7 +16,11 @@ class Runtime;
 
 struct Expression {
   virtual ~Expression() = default;
-  virtual Value value(Runtime& run) const = 0;
+  /// Errors: TemplateError when expressions and calls are nested too deep, or work too long.
+  Value value(Runtime& run) const;
+
+ protected:
+  virtual Value evaluate(Runtime& run) const = 0;
 };
 using ExpressionPtr = std::unique_ptr<const Expression>;
 
@@ -32,33 +36,33 @@ using Body = std::vector<std::unique_ptr<const Statement>>;
 
 struct Constant : Expression {
   Value held;
-  Value value(Runtime&) const override { return held; }
+  Value evaluate(Runtime&) const override { return held; }
 };
 struct Name : Expression {
   std::string name;
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 struct ListDisplay : Expression {
   std::vector<ExpressionPtr> items;
   bool is_tuple = false;
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 struct DictDisplay : Expression {
   std::vector<std::pair<ExpressionPtr, ExpressionPtr>> members;
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 struct Attribute : Expression {
   ExpressionPtr object;
   std::string name;
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 struct Item : Expression {
   ExpressionPtr object, key;
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 struct Slice : Expression {
   ExpressionPtr object, begin, end, step;  // the last three may be null
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 
 /// Of a call, a filter or a test.
@@ -71,40 +75,40 @@ struct CallArguments {
 struct Call : Expression {
   ExpressionPtr function;
   CallArguments arguments;
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 struct Filter : Expression {
   ExpressionPtr input;
   std::string name;
   CallArguments arguments;
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 struct Test : Expression {
   ExpressionPtr input;
   std::string name;
   CallArguments arguments;
   bool is_negated = false;
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 struct Unary : Expression {
   std::string sign;  // "not", "-", "+"
   ExpressionPtr operand;
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 struct Binary : Expression {
   std::string sign;  // "and", "or", "+", "~", ...
   ExpressionPtr left, right;
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 /// a < b <= c: each value is evaluated once.
 struct Comparison : Expression {
   ExpressionPtr first;
   std::vector<std::pair<std::string, ExpressionPtr>> others;  // sign ("<", "in", "not in"), value
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 struct Conditional : Expression {
   ExpressionPtr condition, then, otherwise;  // otherwise may be null: undefined
-  Value value(Runtime& run) const override;
+  Value evaluate(Runtime& run) const override;
 };
 
 struct Data : Statement {
@@ -129,6 +133,7 @@ struct For : Statement {
   Flow run(Runtime& run) const override;
   /// The loop over `items`, at `depth` of a recursive one.
   void run_over(Runtime& run, const Value& items, int64_t depth) const;
+  void run_otherwise(Runtime& run) const;
 };
 /// {% set a, b = value %}, {% set ns.a = value %}, {% set a %} ... {% endset %}
 struct Set : Statement {
@@ -147,6 +152,7 @@ struct Macro : Statement {
   std::string name;
   std::vector<Parameter> parameters;
   Body body;
+  bool takes_more_values = false, takes_more_names = false;  // its body reads varargs, kwargs
   Flow run(Runtime& run) const override;
 };
 /// {% call(x) f() %} ... {% endcall %}

@@ -45,7 +45,7 @@ bool is_odd(const Value& v, const Arguments&) { return v.integer() % 2 != 0; }
 bool is_even(const Value& v, const Arguments&) { return v.integer() % 2 == 0; }
 bool is_divisible(const Value& v, const Arguments& a) {
   if (other(a).integer() == 0) throw TemplateError("division by zero");
-  return v.integer() % other(a).integer() == 0;
+  return other(a).integer() == -1 || v.integer() % other(a).integer() == 0;
 }
 bool is_lower(const Value& v, const Arguments&) {
   const MarkedText text = to_text(v);
@@ -61,10 +61,14 @@ bool is_same(const Value& v, const Arguments& a) {
   return v.data().index() == other(a).data().index() && equal(v, other(a));
 }
 bool is_escaped(const Value&, const Arguments&) { return false; }
-bool is_filter(const Value& v, const Arguments&) { return has_filter(v.require_text().bytes()); }
-bool is_test(const Value& v, const Arguments&) { return has_test(v.require_text().bytes()); }
+bool is_filter(const Value& v, const Arguments&) {
+  return v.is_text() && has_filter(v.text()->bytes());
+}
+bool is_test(const Value& v, const Arguments&) {
+  return v.is_text() && has_test(v.text()->bytes());
+}
 
-constexpr std::array<NamedTest, 37> kTests = {
+constexpr std::array<NamedTest, 39> kTests = {
     {{"defined", is_defined},   {"undefined", is_undefined}, {"none", is_none},
      {"string", is_string},     {"number", is_number},       {"integer", is_integer},
      {"float", is_float},       {"boolean", is_boolean},     {"true", is_true},
@@ -77,7 +81,7 @@ constexpr std::array<NamedTest, 37> kTests = {
      {"lower", is_lower},       {"upper", is_upper},         {"sameas", is_same},
      {"escaped", is_escaped},   {"filter", is_filter},       {"test", is_test},
      {"==", is_equal},          {"!=", is_unequal},          {"<", is_less},
-     {">", is_greater}}};
+     {">", is_greater},         {"<=", is_at_most},          {">=", is_at_least}}};
 
 const NamedTest* find_test(std::string_view name) {
   const auto found = std::find_if(kTests.begin(), kTests.end(),

@@ -1,11 +1,15 @@
 #include "jinja/utf8_text.h"
 
-#include <fmt/format.h>
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <optional>
 
 #include "base/utf8_reader.h"
+#include "jinja/runtime.h"
 #include "jinja/string_literal.h"
 
 namespace s2s::jinja {
@@ -16,13 +20,6 @@ bool is_space(uint32_t code) {
   if (code < 0x80) return false;
   const bool is_line = code == 0x85 || code == 0x2028 || code == 0x2029;
   return is_line || utf8proc_category(static_cast<utf8proc_int32_t>(code)) == UTF8PROC_CATEGORY_ZS;
-}
-
-/// The last character: its bytes.
-std::string_view last_character(std::string_view text) {
-  size_t begin = text.size() - 1;
-  while (begin > 0 && text.size() - begin < 4 && (text[begin] & 0xC0) == 0x80) --begin;
-  return text.substr(begin);
 }
 
 bool contains(std::string_view chars, std::string_view character) {
@@ -38,12 +35,68 @@ bool is_letter(uint32_t code) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
 
+bool is_kind(uint32_t code, CharacterKind kind) {
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(code));
+  const bool is_number = category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO;
+  if (kind == kAscii) return code < 0x80;
+  if (kind == kSpaces) return is_space(code);
+  if (kind == kLetters) return is_letter(code);
+  return kind == kDigits ? category == UTF8PROC_CATEGORY_ND : is_letter(code) || is_number;
+}
+
+bool begins_behind(uint32_t code) {
+  constexpr std::string_view kSigns = "-({[<";
+  return is_space(code) || (code < 0x80 && kSigns.find(static_cast<char>(code)) != kSigns.npos);
+}
+
 uint32_t cased(uint32_t code, bool is_upper) {
   const auto given = static_cast<utf8proc_int32_t>(code);
   return static_cast<uint32_t>(is_upper ? utf8proc_toupper(given) : utf8proc_tolower(given));
 }
 
 }  // namespace
+
+std::string_view last_character(std::string_view text) {
+  size_t begin = text.size() - 1;
+  while (begin > 0 && text.size() - begin < 4 && (text[begin] & 0xC0) == 0x80) --begin;
+  return text.substr(begin);
+}
+
+bool is_all(std::string_view text, CharacterKind kind) {
+  if (text.empty()) return kind == kAscii;
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    if (!is_kind(character.code, kind)) return false;
+    text.remove_prefix(character.num_bytes);
+  }
+  return true;
+}
+
+bool has_only_case(std::string_view text, Case wanted) {
+  bool has_one = false;
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    const bool is_upper = cased(character.code, false) != character.code;
+    const bool is_lower = cased(character.code, true) != character.code;
+    if (wanted == Case::kLower ? is_upper : is_lower) return false;
+    has_one = has_one || is_upper || is_lower;
+    text.remove_prefix(character.num_bytes);
+  }
+  return has_one;
+}
+
+size_t num_words(std::string_view text) {
+  size_t count = 0;
+  bool is_inside = false;
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    const bool is_part = character.code == '_' || is_kind(character.code, kWords);
+    if (is_part && !is_inside) ++count;
+    is_inside = is_part;
+    text.remove_prefix(character.num_bytes);
+  }
+  return count;
+}
 
 std::vector<size_t> character_places(std::string_view text) {
   std::vector<size_t> places;
@@ -57,6 +110,27 @@ std::vector<size_t> character_places(std::string_view text) {
 size_t num_characters(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+size_t leading_space(std::string_view text) {
+  size_t size = 0;
+  while (size < text.size()) {
+    const Utf8Character character = first_character(text.substr(size));
+    if (!is_space(character.code)) break;
+    size += character.num_bytes;
+  }
+  return size;
+}
+
+std::string_view trimmed_left(std::string_view text) { return text.substr(leading_space(text)); }
+
+std::string_view trimmed_right(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view last = last_character(text);
+    if (!is_space(first_character(last).code)) break;
+    text.remove_suffix(last.size());
+  }
+  return text;
 }
 
 MarkedText strip(const MarkedText& text, Side side, const std::string* chars) {
@@ -81,49 +155,143 @@ MarkedText with_case(const MarkedText& text, Case wanted) {
   bool is_first = true;  // of the text, or of a word
   while (!rest.empty()) {
     const Utf8Character character = first_character(rest);
-    const bool is_upper = wanted == Case::kUpper || (wanted != Case::kLower && is_first);
+    const bool is_swapped_up =
+        wanted == Case::kSwapped && cased(character.code, true) != character.code;
+    const bool begins_word = wanted != Case::kLower && wanted != Case::kSwapped && is_first;
+    const bool is_upper = wanted == Case::kUpper || begins_word || is_swapped_up;
     const bool is_valid = character.kind == Utf8Character::kValid;
     out += is_valid ? character_of(cased(character.code, is_upper))
                     : std::string(rest.substr(0, character.num_bytes));
-    is_first = wanted == Case::kTitle && !is_letter(character.code);
+    is_first = wanted == Case::kTitle ? !is_letter(character.code)
+                                      : wanted == Case::kWords && begins_behind(character.code);
     rest.remove_prefix(character.num_bytes);
   }
   return out.size() == text.size() ? text.with_bytes(std::move(out)) : MarkedText(std::move(out));
 }
 
+namespace {
+
+/// %[(name)][flags][width][.precision]kind
+struct FormatField {
+  std::optional<std::string> name;
+  std::string flags;
+  size_t width = 0;
+  std::optional<size_t> precision;
+  char kind = '\0';
+};
+
+size_t take_size(std::string_view& rest) {
+  constexpr size_t kMostWidth = 1000;
+  size_t size = 0;
+  while (!rest.empty() && rest[0] >= '0' && rest[0] <= '9') {
+    size = size * 10 + static_cast<size_t>(rest[0] - '0');
+    if (size > kMostWidth) throw TemplateError("a format is wider than 1000 characters");
+    rest.remove_prefix(1);
+  }
+  return size;
+}
+
+/// The field at the front, behind its %.
+FormatField take_field(std::string_view& rest) {
+  FormatField field;
+  if (rest.starts_with('(')) {
+    const size_t end = rest.find(')');
+    if (end == std::string_view::npos) throw TemplateError("incomplete format key");
+    field.name = std::string(rest.substr(1, end - 1));
+    rest.remove_prefix(end + 1);
+  }
+  const size_t flags = std::min(rest.find_first_not_of("-+ #0"), rest.size());
+  field.flags = std::string(rest.substr(0, std::min<size_t>(flags, 8)));
+  rest.remove_prefix(flags);
+  field.width = take_size(rest);
+  if (rest.starts_with('.')) {
+    rest.remove_prefix(1);
+    field.precision = take_size(rest);
+  }
+  if (rest.empty()) throw TemplateError("incomplete format");
+  field.kind = rest[0];
+  rest.remove_prefix(1);
+  return field;
+}
+
+std::string padded(std::string text, const FormatField& field) {
+  const size_t size = num_characters(text);
+  if (size >= field.width) return text;
+  const std::string space(field.width - size, ' ');
+  return field.flags.find('-') != std::string::npos ? text + space : space + text;
+}
+
+std::string formatted_number(const FormatField& field, const Value& value) {
+  std::string pattern = "%" + field.flags + std::to_string(field.width);
+  if (field.precision) pattern += "." + std::to_string(*field.precision);
+  if (field.width == 0) pattern = "%" + field.flags + pattern.substr(2 + field.flags.size());
+  std::array<char, 2400> text{};  // the widest number, and the widest field
+  if (std::string_view("feEgG").find(field.kind) != std::string_view::npos) {
+    pattern += field.kind;
+    std::snprintf(text.data(), text.size(), pattern.c_str(), value.number());
+    return text.data();
+  }
+  const bool is_decimal = field.kind == 'd' || field.kind == 'i';
+  if (is_decimal && value.is<double>() && !(std::abs(value.number()) < 9e18)) {
+    throw TemplateError("a number is too large for %d");
+  }
+  const int64_t number =
+      is_decimal && value.is<double>() ? static_cast<int64_t>(value.number()) : value.integer();
+  const char kind = field.kind == 'i' ? 'd' : field.kind;
+  pattern += std::string("ll") + kind;
+  if (!is_decimal && number < 0) throw TemplateError("a negative number in a format");
+  std::snprintf(text.data(), text.size(), pattern.c_str(), static_cast<long long>(number));
+  return text.data();
+}
+
+std::string formatted(const FormatField& field, const Value& value) {
+  if (field.kind == 's' || field.kind == 'r') {
+    std::string text = field.kind == 's' ? to_text(value).bytes() : repr(value);
+    const std::vector<size_t> places = character_places(text);
+    if (field.precision && *field.precision + 1 < places.size()) {
+      text.resize(places[*field.precision]);
+    }
+    return padded(std::move(text), field);
+  }
+  if (field.kind == 'c') {
+    const std::string text = value.is_text() ? value.text()->bytes() : "";
+    if (num_characters(text) != 1) throw TemplateError("%c needs one character");
+    return padded(text, field);
+  }
+  if (std::string_view("dixXofeEgG").find(field.kind) == std::string_view::npos) {
+    throw TemplateError(std::string("unsupported format '%") + field.kind + "'");
+  }
+  return formatted_number(field, value);
+}
+
+}  // namespace
+
 std::string percent_format(std::string_view format, const Value& values) {
   const List* list = values.items();
-  std::vector<Value> given = list && list->is_tuple ? list->items : std::vector<Value>{values};
+  const Dict* dict = values.dict();
+  const bool is_tuple = list && list->is_tuple;
+  const std::vector<Value> given = is_tuple ? list->items : std::vector<Value>{values};
   std::string out;
   size_t next = 0;
-  for (size_t i = 0; i < format.size(); ++i) {
-    if (format[i] != '%') {
-      out += format[i];
-      continue;
-    }
-    const char kind = ++i < format.size() ? format[i] : '\0';
-    if (kind == '%') {
+  while (!format.empty()) {
+    const size_t text = std::min(format.find('%'), format.size());
+    out += format.substr(0, text);
+    format.remove_prefix(text);
+    if (format.empty()) break;
+    format.remove_prefix(1);
+    const FormatField field = take_field(format);
+    if (field.kind == '%') {
       out += '%';
       continue;
     }
-    if (next == given.size()) throw TemplateError("not enough values for a format");
-    const Value& value = given[next++];
-    if (kind == 's') {
-      out += to_text(value).bytes();
-    } else if (kind == 'r') {
-      out += repr(value);
-    } else if (kind == 'd' || kind == 'i') {
-      out += std::to_string(value.is<double>() ? static_cast<int64_t>(value.number())
-                                               : value.integer());
-    } else if (kind == 'f') {
-      out += fmt::format("{:.6f}", value.number());
-    } else if (kind == 'x') {
-      out += fmt::format("{:x}", value.integer());
-    } else {
-      throw TemplateError(std::string("unsupported format '%") + kind + "'");
-    }
+    if (field.name && !dict) throw TemplateError("a format with names needs a dict");
+    const Value* named = field.name ? dict->find(std::string_view(*field.name)) : nullptr;
+    if (field.name && !named) throw TemplateError("no '" + *field.name + "' for a format");
+    if (!named && next == given.size()) throw TemplateError("not enough values for a format");
+    out += formatted(field, named ? *named : given[next++]);
+    check_length(out.size());
   }
-  if (list && list->is_tuple && next < given.size()) throw TemplateError("too many values");
+  if (next < given.size() && !dict && !(list && !is_tuple)) throw TemplateError("too many values");
   return out;
 }
 

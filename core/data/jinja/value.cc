@@ -20,14 +20,18 @@ void Extent::add(const Value& part) {
   if (const List* list = part.items()) inner = &list->extent;
   if (const Dict* dict = part.dict()) inner = &dict->extent;
   depth = std::max(depth, inner ? inner->depth + 1 : 1);
-  size += inner ? inner->size : 1;
+  constexpr size_t kUnitBytes = 32;
+  const MarkedText* text = part.text();
+  size += inner ? inner->size : 1 + static_cast<int64_t>(text ? text->weight() / kUnitBytes : 0);
   const bool is_namespace = part.dict() != nullptr && part.dict()->is_namespace;
   has_namespace = has_namespace || is_namespace || (inner && inner->has_namespace);
+  has_function = has_function || part.function() != nullptr || (inner && inner->has_function);
   if (depth > kMostDepth) throw TemplateError("a value is nested deeper than 200 levels");
   if (size > kMostSize) throw TemplateError("a value becomes too large");
 }
 
 Value Value::of(Dict members) {
+  members.extent = {};
   for (const auto& [key, value] : members.members) members.extent.add(value);
   return Value(Data(std::make_shared<Dict>(std::move(members))));
 }
@@ -193,8 +197,10 @@ bool less(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return a.number() < b.number();
   if (a.text() && b.text()) return a.text()->bytes() < b.text()->bytes();
   if (a.items() && b.items()) {
-    return std::lexicographical_compare(a.items()->items.begin(), a.items()->items.end(),
-                                        b.items()->items.begin(), b.items()->items.end(), less);
+    const std::vector<Value>&x = a.items()->items, &y = b.items()->items;
+    const auto [first, second] = std::mismatch(x.begin(), x.end(), y.begin(), y.end(), equal);
+    if (first == x.end() || second == y.end()) return first == x.end() && second != y.end();
+    return less(*first, *second);
   }
   throw TemplateError("'<' is not supported between " + a.type_name() + " and " + b.type_name());
 }

@@ -81,8 +81,9 @@ class Value {
 /// How much a list or dict holds, so that no template makes one that cannot be printed or compared.
 struct Extent {
   int64_t depth = 1;
-  int64_t size = 1;  // values, at any depth
+  int64_t size = 1;  // values, at any depth; a text counts as one for each 32 bytes
   bool has_namespace = false;
+  bool has_function = false;
 
   /// Errors: TemplateError when it becomes too deep or too large.
   void add(const Value& part);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "jinja/filters.h"
 #include "jinja/runtime.h"
@@ -30,9 +31,9 @@ Value replace(const Value& input, const Arguments& a) {
 Value capitalize(const Value& input, const Arguments& a) {
   return through_method("capitalize", input, a);
 }
-/// Jinja's: other letters become small.
+/// Jinja's: a word begins behind white space or one of -({[<, and its other letters become small.
 Value title(const Value& input, const Arguments&) {
-  return Value::of(with_case(with_case(to_text(input), Case::kLower), Case::kTitle));
+  return Value::of(with_case(with_case(to_text(input), Case::kLower), Case::kWords));
 }
 
 Value length(const Value& input, const Arguments&) {
@@ -103,19 +104,30 @@ Value as_float(const Value& input, const Arguments& arguments) {
 
 Value absolute(const Value& input, const Arguments&) {
   if (input.is<double>()) return Value::of(std::abs(input.number()));
-  return Value::of(input.integer() < 0 ? -input.integer() : input.integer());
+  if (input.integer() == std::numeric_limits<int64_t>::min()) {
+    throw TemplateError("a whole number becomes too large");
+  }
+  return Value::of(std::abs(input.integer()));
 }
 
-/// Halves to even, as Python's round.
+/// As Python's round: of the exact decimal value, halves to even; a whole number stays one.
 Value rounded(const Value& input, const Arguments& arguments) {
   const int64_t precision = arguments.get(0, "precision", Value::of(int64_t{0})).integer();
   const std::string method = to_text(arguments.get(1, "method", Value::of("common"))).bytes();
+  const bool is_common = method != "ceil" && method != "floor";
+  if (is_common && !input.is<double>() && precision >= 0) return Value::of(input.integer());
+  const double number = input.number();
+  if (is_common && precision >= 0 && precision <= 100 && std::abs(number) < 1e100) {
+    return Value::of(std::strtod(fmt::format("{:.{}f}", number, precision).c_str(), nullptr));
+  }
   const double scale = std::pow(10.0, static_cast<double>(precision));
-  const double scaled = input.number() * scale;
-  const double whole = method == "ceil"    ? std::ceil(scaled)
-                       : method == "floor" ? std::floor(scaled)
-                                           : std::nearbyint(scaled);
-  return Value::of(whole / scale);
+  const double scaled = number * scale;
+  const double whole = (method == "ceil"    ? std::ceil(scaled)
+                        : method == "floor" ? std::floor(scaled)
+                                            : std::nearbyint(scaled)) /
+                       scale;
+  const bool is_whole = is_common && !input.is<double>() && std::abs(whole) < 9e18;
+  return is_whole ? Value::of(static_cast<int64_t>(whole)) : Value::of(whole);
 }
 
 Value escape(const Value& input, const Arguments&) {
@@ -139,17 +151,18 @@ Value indent(const Value& input, const Arguments& arguments) {
       width.is_text()
           ? width.text()->bytes()
           : std::string(static_cast<size_t>(std::clamp<int64_t>(width.integer(), 0, 1000)), ' ');
-  const MarkedText text = to_text(input);
+  MarkedText text = to_text(input);
+  text.append("\n");  // as Jinja: a line feed at the end begins a line
+  const Value lines = call(method_of(Value::of(std::move(text)), "splitlines"), {});
   MarkedText out;
-  size_t begin = 0;
-  while (begin <= text.size()) {
-    const size_t end = std::min(text.bytes().find('\n', begin), text.size());
-    const bool is_wanted = begin == 0 ? has_first : has_blank || end > begin;
-    if (is_wanted) out.append(space);
-    out.append(text.slice(begin, std::min(end + 1, text.size())));
-    begin = end + 1;
+  bool is_first = true;
+  for (const Value& line : lines.items()->items) {
+    if (!is_first) out.append("\n");
+    if (is_first ? has_first : has_blank || line.is_true()) out.append(space);
+    out.append(*line.text());
+    check_length(out.size());
+    is_first = false;
   }
-  check_length(out.size());
   return Value::of(std::move(out));
 }
 
@@ -180,19 +193,70 @@ Value format(const Value& input, const Arguments& arguments) {
 }
 
 Value wordcount(const Value& input, const Arguments&) {
-  return length(call(method_of(Value::of(to_text(input)), "split"), {}), {});
+  return Value::of(num_words(to_text(input).bytes()));
 }
 
-constexpr std::array<NamedFilter, 25> kFilters = {
-    {{"trim", trim},          {"upper", upper},           {"lower", lower},
-     {"replace", replace},    {"capitalize", capitalize}, {"title", title},
-     {"length", length},      {"count", length},          {"default", otherwise},
-     {"d", otherwise},        {"tojson", tojson},         {"string", as_string},
-     {"safe", as_string},     {"int", as_integer},        {"float", as_float},
-     {"abs", absolute},       {"round", rounded},         {"escape", escape},
-     {"e", escape},           {"forceescape", escape},    {"indent", indent},
-     {"items", items},        {"dictsort", dictsort},     {"format", format},
-     {"wordcount", wordcount}}};
+Value attribute(const Value& input, const Arguments& arguments) {
+  return attribute_of(input, arguments.require(0, "name").require_text().bytes());
+}
+
+Value centered(const Value& input, const Arguments& arguments) {
+  const Value width = arguments.get(0, "width", Value::of(int64_t{80}));
+  return call(method_of(Value::of(to_text(input)), "center"), Arguments{{width}, {}});
+}
+
+/// At most `length` characters, and a few more where cutting would not make it shorter.
+Value truncated(const Value& input, const Arguments& arguments) {
+  const int64_t wanted = arguments.get(0, "length", Value::of(int64_t{255})).integer();
+  const bool in_words = arguments.get(1, "killwords", Value::of(false)).is_true();
+  const MarkedText end = to_text(arguments.get(2, "end", Value::of("...")));
+  const Value leeway = arguments.get(3, "leeway", Value::none());
+  const auto end_size = static_cast<int64_t>(num_characters(end.bytes()));
+  const int64_t more = leeway.is<None>() ? 5 : leeway.integer();
+  if (wanted < end_size || more < 0 || more > (int64_t{1} << 40))
+    throw TemplateError("truncate to less than its end");
+  if (length(input, {}).integer() - more <= wanted) return input;
+  const MarkedText text = to_text(input);
+  const std::vector<size_t> places = character_places(text.bytes());
+  const auto kept = static_cast<size_t>(wanted - end_size);
+  size_t cut = places[std::min(kept, places.size() - 1)];  // a list's text is another length
+  if (!in_words) {
+    const size_t space = std::string_view(text.bytes()).substr(0, cut).rfind(' ');
+    if (space != std::string_view::npos) cut = space;
+  }
+  MarkedText out = text.slice(0, cut);
+  out.append(end);
+  return Value::of(std::move(out));
+}
+
+constexpr std::array<NamedFilter, 28> kFilters = {{{"trim", trim},
+                                                   {"upper", upper},
+                                                   {"lower", lower},
+                                                   {"replace", replace},
+                                                   {"capitalize", capitalize},
+                                                   {"title", title},
+                                                   {"length", length},
+                                                   {"count", length},
+                                                   {"default", otherwise},
+                                                   {"d", otherwise},
+                                                   {"tojson", tojson},
+                                                   {"string", as_string},
+                                                   {"safe", as_string},
+                                                   {"int", as_integer},
+                                                   {"float", as_float},
+                                                   {"abs", absolute},
+                                                   {"round", rounded},
+                                                   {"escape", escape},
+                                                   {"e", escape},
+                                                   {"forceescape", escape},
+                                                   {"indent", indent},
+                                                   {"items", items},
+                                                   {"dictsort", dictsort},
+                                                   {"format", format},
+                                                   {"wordcount", wordcount},
+                                                   {"attr", attribute},
+                                                   {"center", centered},
+                                                   {"truncate", truncated}}};
 
 }  // namespace
 }  // namespace value_filters

@@ -1,6 +1,7 @@
 // Values as text: Python's str(), repr() and json.dumps().
 
 #include <fmt/format.h>
+#include <utf8proc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,11 +14,12 @@
 namespace s2s::jinja {
 namespace {
 
-/// Whether Python's repr writes a character as it is; an approximation of str.isprintable.
+/// Whether Python's repr writes a character as it is: str.isprintable.
 bool is_printable(uint32_t code) {
-  if (code < 0x20 || code == 0x7F) return false;
-  if (code >= 0x80 && code <= 0xA0) return false;
-  return code != 0xAD && code != 0x2028 && code != 0x2029 && code != 0xFEFF;
+  if (code < 0x7F) return code >= 0x20;
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(code));
+  return category != UTF8PROC_CATEGORY_CN &&
+         (category < UTF8PROC_CATEGORY_ZS || category > UTF8PROC_CATEGORY_CO);
 }
 
 std::string escaped(uint32_t code) {

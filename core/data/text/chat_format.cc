@@ -73,12 +73,13 @@ std::vector<std::pair<std::string, Value>> token_variables(const Json& settings,
   }
   if (!settings.empty()) return variables;
   try {
-    const SpecialIds& ids = tokenizer.special_ids();
-    variables = {{"bos_token", Value::of(tokenizer.piece(ids.bos))},
-                 {"eos_token", Value::of(tokenizer.piece(ids.eos))},
-                 {"pad_token", Value::of(tokenizer.piece(ids.pad))}};
+    const SpecialIds ids = tokenizer.known_special_ids();
+    for (const auto& [name, id] :
+         {std::pair{"bos_token", ids.bos}, {"eos_token", ids.eos}, {"pad_token", ids.pad}}) {
+      if (id >= 0) variables.emplace_back(name, Value::of(tokenizer.piece(id)));
+    }
   } catch (const Error&) {
-    // It names no special ids: templates see none.
+    // Its files contradict themselves: templates see none.
   }
   return variables;
 }

@@ -63,8 +63,10 @@ DocumentEncoder::DocumentEncoder(const DocumentOptions& options, const Tokenizer
       tokenizer_(tokenizer),
       path_(path),
       base_dir_(base_dir),
-      special_(tokenizer.special_ids()) {
-  for (const int64_t id : {special_.bos, special_.eos}) {
+      special_(tokenizer.known_special_ids()) {
+  if (special_.eos < 0) throw text_errors::no_eos(path);
+  if (special_.pad < 0) special_.pad = special_.eos;  // fills rows; nothing looks at it
+  for (const int64_t id : frame_ids()) {
     splits_special_ = splits_special_ || tokenizer.encode(tokenizer.piece(id)) != std::vector{id};
   }
 }
@@ -76,6 +78,10 @@ const ChatFormat& DocumentEncoder::chat_format() const {
   return *chat_format_;
 }
 
+std::vector<int64_t> DocumentEncoder::frame_ids() const {
+  return special_.bos < 0 ? std::vector{special_.eos} : std::vector{special_.bos, special_.eos};
+}
+
 /// Some tokenizers find no control tokens in a text; templates write them.
 std::vector<int64_t> DocumentEncoder::encode_with_special(const std::string& text) const {
   if (!splits_special_) return tokenizer_.encode(text);
@@ -84,7 +90,7 @@ std::vector<int64_t> DocumentEncoder::encode_with_special(const std::string& tex
   while (begin < text.size()) {
     size_t end = text.size();
     int64_t special = -1;
-    for (const int64_t id : {special_.bos, special_.eos}) {
+    for (const int64_t id : frame_ids()) {
       const size_t found = text.find(tokenizer_.piece(id), begin);
       if (found >= end) continue;
       end = found;
@@ -98,6 +104,13 @@ std::vector<int64_t> DocumentEncoder::encode_with_special(const std::string& tex
     ids.push_back(special);
     begin = end + tokenizer_.piece(special).size();
   }
+  return ids;
+}
+
+std::vector<int64_t> DocumentEncoder::encode_prompt(const std::string& text, bool is_chat) const {
+  std::vector<int64_t> ids = is_chat ? encode_with_special(text) : tokenizer_.encode(text);
+  const bool has_bos = is_chat && !ids.empty() && ids.front() == special_.bos;
+  if (special_.bos >= 0 && !has_bos) ids.insert(ids.begin(), special_.bos);
   return ids;
 }
 
@@ -119,7 +132,7 @@ TokenDocument DocumentEncoder::framed(Encoded& encoded, bool is_chat) const {
     --last;
   }
   const bool has_eos = last > 0 && ids[last - 1] == special_.eos;
-  if (ids.empty() || ids.front() != special_.bos) {
+  if (special_.bos >= 0 && (ids.empty() || ids.front() != special_.bos)) {
     ids.insert(ids.begin(), special_.bos);
     if (encoded.has_places) places.insert(places.begin(), TokenPlace{0, 0});
   }

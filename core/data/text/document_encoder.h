@@ -32,13 +32,19 @@ struct TokenDocument {
 class DocumentEncoder {
  public:
   /// `path` names the options in messages. The tokenizer must live on.
-  /// Errors: [tokenizer/special-ids].
+  /// Errors: [tokenizer/special-ids] without EOS.
   DocumentEncoder(const DocumentOptions& options, const Tokenizer& tokenizer,
                   const std::string& path, const std::string& base_dir);
 
-  /// One BOS, the tokens, one EOS; those that the text has at its ends are not given again.
+  /// One BOS, the tokens, one EOS; those that the text has at its ends are not given again. No BOS
+  /// for a tokenizer that has none (as transformers).
   /// Errors: those of parse_text_line, [data/chat-template], [data/text-tokens].
   TokenDocument encode(const std::string& line, const LineOrigin& origin) const;
+  /// [BOS] and the tokens of what a model is to continue. `is_chat`: the text is a template's, in
+  /// which control tokens are found and a BOS is not given twice.
+  std::vector<int64_t> encode_prompt(const std::string& text, bool is_chat) const;
+  /// The chat template; read at the first use. Errors: [data/chat-template].
+  const ChatFormat& chat_format() const;
   /// The texts of a line that a model could learn: the text, prompt and response, or what the
   /// assistant says. Errors: those of parse_text_line.
   std::string text_of(const std::string& line, const LineOrigin& origin) const;
@@ -46,7 +52,7 @@ class DocumentEncoder {
 
  private:
   struct Encoded;
-  const ChatFormat& chat_format() const;
+  std::vector<int64_t> frame_ids() const;  // BOS, if there is one, and EOS
   Encoded encode_text(const jinja::MarkedText& text, bool is_chat) const;
   std::vector<int64_t> encode_with_special(const std::string& text) const;
   TokenDocument framed(Encoded& encoded, bool is_chat) const;

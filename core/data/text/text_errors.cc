@@ -22,6 +22,13 @@ Error no_tokenizer(const std::string& path) {
                   path));
 }
 
+Error no_eos(const std::string& path) {
+  return config_error("tokenizer/special-ids",
+                      fmt::format("{}: the tokenizer has no EOS; expected one, because every "
+                                  "document ends with it; set model.tokenizer.eos_id",
+                                  path));
+}
+
 Error empty(const std::string& path) {
   return data_error("data/empty",
                     fmt::format("{}: a whole pass over the data gave no document; expected at "
@@ -61,6 +68,15 @@ Error keys(const std::string& place, const std::string& found, const std::string
                     fmt::format("{}: {}; expected {}; fix the line, or name the keys with "
                                 "text_key, prompt_key, response_key or messages_key",
                                 place, found, expected));
+}
+
+Error prompt(const std::string& place, const std::string& found, const DocumentOptions& options) {
+  return data_error(
+      "data/prompt",
+      fmt::format("{}: {}\n  expected: {{\"{}\": \"...\"}}, {{\"{}\": [...]}} or "
+                  "{{\"instruction\": \"...\", \"input\": \"...\"}} in each line; in a file that "
+                  "is not .jsonl, lines of text",
+                  place, found, options.prompt_key, options.messages_key));
 }
 
 Error empty_response(const std::string& place, const std::string& what) {

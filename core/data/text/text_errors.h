@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "s2s/error.h"
+#include "text/text_options.h"
 
 namespace s2s::data::text_errors {
 
 /// `path` names the options of the data set.
 Error no_path(const std::string& path);
 Error no_tokenizer(const std::string& path);
+Error no_eos(const std::string& path);
 Error empty(const std::string& path);
 Error bad_state(const std::string& path, const std::string& state, const std::string& reason);
 Error changed_data(const std::string& path);
@@ -19,6 +21,8 @@ Error too_many_bad(const std::string& path, int64_t limit, const std::vector<std
 
 /// A line with none of the keys of a document.
 Error keys(const std::string& place, const std::string& found, const std::string& expected);
+/// A line of prompts that is none.
+Error prompt(const std::string& place, const std::string& found, const DocumentOptions& options);
 Error empty_response(const std::string& place, const std::string& what);
 Error messages(const std::string& place, const std::string& problem);
 Error too_long(const std::string& place, int64_t num_tokens, int64_t max_seq_len);

@@ -73,24 +73,49 @@ bool has_text(const Value* content) {
 
 class ChatReader {
  public:
-  explicit ChatReader(std::string place) : place_(std::move(place)) {}
+  /// `is_prompt`: what the assistant says last is left out.
+  explicit ChatReader(std::string place, bool is_prompt = false)
+      : place_(std::move(place)), is_prompt_(is_prompt) {}
 
   TextLine read(JsonValue json) {
     simdjson::dom::array list;
     if (json.get(list) != simdjson::SUCCESS || list.size() == 0) {
       throw text_errors::messages(place_, "the messages are no list, or an empty one");
     }
+    try {
+      return chat(list);
+    } catch (const jinja::TemplateError& error) {  // nested too deep, or too large
+      throw text_errors::messages(place_, error.what());
+    }
+  }
+
+ private:
+  TextLine chat(const simdjson::dom::array& list) {
     TextLine line;
     line.form = TextLine::Form::kChat;
     std::vector<Value> messages;
-    for (const JsonValue item : list) messages.push_back(message(item, line));
+    const size_t count = is_prompt_ ? num_asked(list) : list.size();
+    for (const JsonValue item : list) {
+      if (messages.size() < count) messages.push_back(message(item, line));
+    }
     line.messages = Value::list(std::move(messages));
     return line;
   }
 
- private:
   [[noreturn]] void fail(size_t index, const std::string& problem) const {
     throw text_errors::messages(place_, fmt::format("message {} {}", index + 1, problem));
+  }
+
+  /// Messages up to the last that is not the assistant's.
+  size_t num_asked(const simdjson::dom::array& list) const {
+    size_t count = 0, index = 0;
+    for (const JsonValue item : list) {
+      ++index;
+      std::string_view role;
+      if (item["role"].get(role) != simdjson::SUCCESS || role != "assistant") count = index;
+    }
+    if (count > 0) return count;
+    throw text_errors::messages(place_, "all messages are the assistant's, which answer none");
   }
 
   Value message(JsonValue item, TextLine& line) const {
@@ -127,6 +152,7 @@ class ChatReader {
   }
 
   std::string place_;
+  bool is_prompt_;
 };
 
 class LineParser {
@@ -151,6 +177,23 @@ class LineParser {
     }
     TextLine line;
     line.text = require(options_.text_key);
+    return line;
+  }
+
+  TextLine parse_prompt(JsonValue json) {
+    if (json.get(object_) != simdjson::SUCCESS) {
+      throw text_errors::prompt(place_.text(), "the line is no JSON object", options_);
+    }
+    if (has(options_.messages_key)) return chat(/*is_prompt=*/true);
+    TextLine line;
+    line.form = TextLine::Form::kPair;
+    if (has("instruction")) {
+      line.text = alpaca_prompt();
+    } else if (has(options_.prompt_key)) {
+      line.text = require(options_.prompt_key);
+    } else {
+      throw text_errors::prompt(place_.text(), "the line has the keys " + found_keys(), options_);
+    }
     return line;
   }
 
@@ -217,12 +260,12 @@ class LineParser {
            task + "\n\n### Input:\n" + input + "\n\n### Response:";
   }
 
-  TextLine chat() const {
+  TextLine chat(bool is_prompt = false) const {
     const auto found = object_[options_.messages_key];
     if (found.error() != simdjson::SUCCESS) {
       throw text_errors::keys(place_.text(), "the line has the keys " + found_keys(), expected());
     }
-    return ChatReader(place_.text()).read(found.value_unsafe());
+    return ChatReader(place_.text(), is_prompt).read(found.value_unsafe());
   }
 
   const DocumentOptions& options_;
@@ -236,6 +279,12 @@ TextLine parse_text_line(const std::string& line, const DocumentOptions& options
                          const std::string& file, int64_t line_number) {
   const LinePlace place{file, line_number};
   return LineParser(options, place).parse(parse_json_line(line, place));
+}
+
+TextLine parse_prompt_line(const std::string& line, const DocumentOptions& options,
+                           const std::string& file, int64_t line_number) {
+  const LinePlace place{file, line_number};
+  return LineParser(options, place).parse_prompt(parse_json_line(line, place));
 }
 
 TextLine parse_messages(const std::string& json, const std::string& place) {

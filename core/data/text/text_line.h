@@ -24,6 +24,12 @@ struct TextLine {
 TextLine parse_text_line(const std::string& line, const DocumentOptions& options,
                          const std::string& file, int64_t line_number);
 
+/// A line that a model is to answer: messages (without what the assistant says last), a prompt, or
+/// an instruction; a response is left out. `form` is kChat or kPair. Errors: [data/json],
+/// [data/prompt], [data/text-keys] for a prompt that is no text, [data/chat-messages].
+TextLine parse_prompt_line(const std::string& line, const DocumentOptions& options,
+                           const std::string& file, int64_t line_number);
+
 /// Messages of a chat from a JSON list of them. Errors: [data/json], [data/chat-messages].
 TextLine parse_messages(const std::string& json, const std::string& place);
 

@@ -287,7 +287,9 @@ void ModelBlock::visit(OptionVisitor& v) {
     "low-rank adapters (LoRA) in the language model; its other parameters are frozen");
   v("tokenizer", tokenizer, "name of the tokenizer, and its options", "tokenizer");
   v("optimizer", optimizer, "name of the optimizer, and its options", "optimizer");
-  v("lr_scheduler", lr_scheduler, "name of the schedule, and its options", "schedule");
+  v("lr_scheduler", lr_scheduler,
+    "name of the schedule, and its options; null: the optimizer's learning rate in all steps",
+    "schedule");
   v("scoring_asr", scoring_asr,
     "name of the speech recognizer that transcribes answers for evaluation, and its options",
     "scorer");

@@ -43,6 +43,14 @@ AdaptedPart part_with_lora(Model& model) {
   return part;
 }
 
+/// Without model.lr_scheduler: the optimizer's rate in all steps.
+class ConstantRate : public Schedule {
+ public:
+  double learning_rate(int64_t, double base_learning_rate) const override {
+    return base_learning_rate;
+  }
+};
+
 }  // namespace
 
 RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warnings& warnings)
@@ -165,6 +173,8 @@ std::unique_ptr<Optimizer> RunBuilder::optimizer() const {
 }
 
 std::unique_ptr<Schedule> RunBuilder::schedule() const {
+  const Config* const node = config_.find_path("model.lr_scheduler");
+  if (node == nullptr || node->is_null()) return std::make_unique<ConstantRate>();
   return registries_.create<Schedule>(node_at(config_, "model.lr_scheduler"),
                                       context("model.lr_scheduler"));
 }

@@ -106,8 +106,13 @@ StepSums sum_over_data(ParallelStrategy& strategy, const StepReport& report, con
 }
 
 StepLosses losses_of(const StepSums& sums) {
-  const std::vector<double> losses = numbers_of(sums.numbers.narrow(0, 0, kLoss + 1));
-  return {losses[kOwnLoss], losses[kLoss]};
+  const std::vector<double> numbers = numbers_of(sums.numbers.narrow(0, 0, kWishes));
+  StepLosses losses{numbers[kOwnLoss], numbers[kLoss], {}};
+  for (size_t i = 0; i < sums.names.size(); ++i) {
+    // Terms that are not among the sums: a number that is no jump.
+    losses.terms[sums.names[i]] = i < kPartSlots ? numbers[kParts + i] : 0;
+  }
+  return losses;
 }
 
 at::Tensor late_loss_of(const StepSums& sums) { return sums.numbers.select(0, kLoss); }

@@ -1,6 +1,7 @@
 #pragma once
 // Values that ranks exchange about a training step.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,9 +43,11 @@ struct StepSums {
 StepSums sum_over_data(ParallelStrategy& strategy, const StepReport& report, const LossSums& losses,
                        RankWishes own);
 
-/// The loss of a step: this rank's part, and the sum over all data ranks. Waits for the device.
+/// The loss of a step: this rank's part, and the sum over all data ranks with its terms. Waits for
+/// the device.
 struct StepLosses {
   double own = 0, all = 0;
+  std::map<std::string, double> terms;
 };
 StepLosses losses_of(const StepSums& sums);
 

@@ -7,7 +7,6 @@
 // before a validation or a checkpoint (decision record 0026).
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +21,7 @@
 #include "s2s/kinds/strategy.h"
 #include "train/backward_update.h"
 #include "train/gradient_update.h"
+#include "train/loss_spikes.h"
 #include "train/phase_clock.h"
 #include "train/saved_step.h"
 #include "train/step_report.h"
@@ -102,9 +102,6 @@ class Trainer {
   LateNumbers update(const StepReport& report, const StepSums& sums);
   void skip_update(QueuedStep& step, double own_loss);
   bool keeps_steps() const { return save_step && num_saved_ < settings_.save_bad_steps; }
-  bool is_spike(double loss) const;
-  void note_loss(double loss);
-  std::string spike_text(double loss) const;
   static std::string fault_text(const char* what, double value);
   void keep_spike(QueuedStep& step);
   void hold_after_bad_loss(const StepSums& sums);
@@ -131,8 +128,8 @@ class Trainer {
   std::optional<QueuedStep> queued_;
   int64_t num_skipped_ = 0;
   int64_t num_skipped_in_a_row_ = 0;
-  int64_t num_saved_ = 0;             // calls of save_step
-  std::deque<double> recent_losses_;  // of the last steps that were no spikes
+  int64_t num_saved_ = 0;  // calls of save_step
+  LossSpikes spikes_;
   double started_s_ = 0;
   double saved_s_ = 0;
   double reported_s_ = 0;                              // when the last step was reported

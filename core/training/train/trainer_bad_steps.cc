@@ -4,53 +4,24 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "train/trainer.h"
 
 namespace s2s {
-namespace {
-
-/// Number of losses whose mean a spike is compared with, and the least number for a judgment.
-constexpr size_t kMostLosses = 50, kLeastLosses = 20;
-
-double mean_of(const std::deque<double>& losses) {
-  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
-}
-
-}  // namespace
-
-bool Trainer::is_spike(double loss) const {
-  if (settings_.loss_spike <= 0 || recent_losses_.size() < kLeastLosses) return false;
-  const double mean = mean_of(recent_losses_);
-  return std::isfinite(loss) && mean > 0 && loss > settings_.loss_spike * mean;
-}
-
-std::string Trainer::spike_text(double loss) const {
-  return fmt::format("the loss {:.4g} is {:.3g} times the mean of the {} losses before", loss,
-                     loss / mean_of(recent_losses_), recent_losses_.size());
-}
-
 std::string Trainer::fault_text(const char* what, double value) {
   return std::isnan(value) ? fmt::format("the {} is nan", what)
                            : fmt::format("the {} is {}", what, value);
-}
-
-void Trainer::note_loss(double loss) {
-  if (!std::isfinite(loss) || is_spike(loss)) return;
-  recent_losses_.push_back(loss);
-  if (recent_losses_.size() > kMostLosses) recent_losses_.pop_front();
 }
 
 /// Looks at the loss before the update changes the weights. Only on a CPU, which waits for nothing.
 void Trainer::keep_spike(QueuedStep& step) {
   if (!keeps_steps()) return;
   const StepLosses losses = losses_of(step.sums);
-  if (is_spike(losses.all)) {
-    step.report.loss = losses.all;
-    keep_step(step, spike_text(losses.all), losses.own);
-    step.report.loss = 0;  // read again with the other numbers
-  }
+  const std::string spike = spikes_.judged(losses.all, losses.terms);
+  if (spike.empty()) return;
+  step.report.loss = losses.all;
+  keep_step(step, spike, losses.own);
+  step.report.loss = 0;  // read again with the other numbers
 }
 
 /// A loss that is not finite ends the run, but the device has begun the next step by then. Its

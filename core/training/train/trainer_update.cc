@@ -89,10 +89,9 @@ void Trainer::report_queued_step() {
                        ids_of_all_ranks(is_own ? step.batch_ids : ""), step.saved);
     }
   }
-  if (!settings_.device.is_cpu() && is_spike(report.loss)) {
-    keep_step(step, spike_text(report.loss), numbers.front());
-  }
-  note_loss(report.loss);
+  const std::string spike = spikes_.judged(report.loss, report.parts);
+  if (!settings_.device.is_cpu() && !spike.empty()) keep_step(step, spike, numbers.front());
+  spikes_.add(report.loss, report.parts);
   const double* number = &numbers[static_cast<size_t>(step.sums.numbers.numel())];
   report.grad_norm = *number++;
   if (loss_scale_.is_on()) report.loss_scale = *number;

@@ -150,8 +150,9 @@ NameMap CausalLm::checkpoint_names() const {
 std::vector<int64_t> CausalLm::end_tokens(const TextGenerationOptions& options) const {
   std::vector<int64_t> ends = options.end_tokens;
   if (options_.eos) ends.push_back(*options_.eos);
-  if (!options_.eos && tokenizer_ != nullptr && tokenizer_->special_ids().eos >= 0) {
-    ends.push_back(tokenizer_->special_ids().eos);
+  if (!options_.eos && tokenizer_ != nullptr) {
+    const int64_t eos = tokenizer_->known_special_ids().eos;
+    if (eos >= 0) ends.push_back(eos);
   }
   return ends;
 }

@@ -62,20 +62,9 @@ HfTokenizer::HfTokenizer(const HfOptions& options, const std::string& path,
   add_special_tokens(json, options.additional_special_tokens);
   const JsonPlace root(json, files_.tokenizer);
   parts_ = std::make_unique<Parts>(root);
-  try {
-    special_ =
-        choose_special_ids(options, files_, root["post_processor"], parts_->vocabulary, place);
-  } catch (const Error& error) {
-    const bool is_asked = options.bos_id || options.eos_id || options.pad_id || options.bos_token ||
-                          options.eos_token || options.pad_token;
-    if (is_asked || error.id() != "tokenizer/special-ids") throw;
-    no_special_ids_ = error;
-  }
-}
-
-const SpecialIds& HfTokenizer::special_ids() const {
-  if (no_special_ids_) throw *no_special_ids_;
-  return special_;
+  const Vocabulary& vocabulary = parts_->vocabulary;
+  const auto find = find_special_ids(options, files_, root["post_processor"], vocabulary, place);
+  special_ = FoundSpecialIds(options, find, vocabulary.num_ids(), place, "the tokenizer");
 }
 
 HfTokenizer::~HfTokenizer() = default;
@@ -139,8 +128,7 @@ std::string HfTokenizer::decode(const std::vector<int64_t>& ids) const {
   std::vector<std::string> pieces;
   pieces.reserve(ids.size());
   for (const int64_t id : ids) {
-    const bool skipped =
-        vocabulary.is_special(id) || id == special_.bos || id == special_.eos || id == special_.pad;
+    const bool skipped = vocabulary.is_special(id) || special_.contains(id);
     const std::string* piece = skipped ? nullptr : vocabulary.decoded(id);
     if (piece) pieces.push_back(*piece);
   }

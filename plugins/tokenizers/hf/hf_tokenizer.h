@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +41,8 @@ class HfTokenizer : public Tokenizer {
   std::string decode(const std::vector<int64_t>& ids) const override;
   int64_t vocab_size() const override { return parts_->vocabulary.num_ids(); }
   /// Errors: [tokenizer/special-ids] when the files do not define them: a text alone needs none.
-  const SpecialIds& special_ids() const override;
+  const SpecialIds& special_ids() const override { return special_.all(); }
+  SpecialIds known_special_ids() const override { return special_.known(); }
   std::string piece(int64_t id) const override;
   std::vector<std::string> files() const override { return files_.all(); }
 
@@ -63,8 +63,7 @@ class HfTokenizer : public Tokenizer {
 
   TokenizerFiles files_;
   std::unique_ptr<Parts> parts_;
-  SpecialIds special_;
-  std::optional<Error> no_special_ids_;  // why there are none
+  FoundSpecialIds special_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };

@@ -162,7 +162,7 @@ class SpecialTokenFinder {
 
   const HfOptions& options_;
   const TokenizerFiles& files_;
-  const JsonPlace& post_;
+  const JsonPlace post_;
   const Vocabulary& vocabulary_;
   const std::string& place_;
 };
@@ -243,17 +243,16 @@ void check_post_processor(const JsonPlace& place) {
   });
 }
 
-SpecialIds choose_special_ids(const HfOptions& options, const TokenizerFiles& files,
-                              const JsonPlace& post_processor, const Vocabulary& vocabulary,
-                              const std::string& place) {
-  const SpecialTokenFinder finder(options, files, post_processor, vocabulary, place);
-  const auto find = [&](const std::string& option, const std::vector<int64_t>& taken) {
+SpecialIdOptions::Find find_special_ids(const HfOptions& options, const TokenizerFiles& files,
+                                        const JsonPlace& post_processor,
+                                        const Vocabulary& vocabulary, const std::string& place) {
+  return [finder = SpecialTokenFinder(options, files, post_processor, vocabulary, place)](
+             const std::string& option, const std::vector<int64_t>& taken) {
     const Role& role = option == "bos_id"   ? bos_role()
                        : option == "eos_id" ? eos_role()
                                             : pad_role();
     return finder.find(role, taken);
   };
-  return options.choose(find, vocabulary.num_ids(), place, "the tokenizer");
 }
 
 }  // namespace s2s::hf_plugin

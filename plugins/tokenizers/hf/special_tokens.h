@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "options.h"
-#include "s2s/kinds/tokenizer.h"
+#include "s2s/kinds/special_ids.h"
 #include "vocabulary.h"
 
 namespace s2s::hf_plugin {
@@ -31,13 +31,14 @@ nlohmann::json read_json(const std::string& path, const std::string& place);
 /// special tokens. Errors: [tokenizer/unsupported], [tokenizer/definition].
 void check_post_processor(const JsonPlace& place);
 
-/// Tried in this order: the options, ids before texts; bos_token, eos_token, pad_token of the
-/// settings; the token that the template of the post-processor puts before (BOS) or after (EOS) a
-/// text; the only added token with a common name; for PAD the unknown token. Errors:
-/// [tokenizer/special-ids], [tokenizer/unreadable]. Source of the last choice for PAD: NeMo
-/// get_pad_id, but never silently 0.
-SpecialIds choose_special_ids(const HfOptions& options, const TokenizerFiles& files,
-                              const JsonPlace& post_processor, const Vocabulary& vocabulary,
-                              const std::string& place);
+/// Finds an id that no option sets. Tried in this order: bos_token, eos_token, pad_token of the
+/// options, then of the settings; the token that the template of the post-processor puts before
+/// (BOS) or after (EOS) a text; the only added token with a common name; for PAD the unknown token.
+/// The arguments must outlive the result. Errors of the result: [tokenizer/special-ids],
+/// [tokenizer/unreadable]. Source of the last choice for PAD: NeMo get_pad_id, but never silently
+/// 0.
+SpecialIdOptions::Find find_special_ids(const HfOptions& options, const TokenizerFiles& files,
+                                        const JsonPlace& post_processor,
+                                        const Vocabulary& vocabulary, const std::string& place);
 
 }  // namespace s2s::hf_plugin

@@ -60,17 +60,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const SentencePieceOptions& optio
     throw no_special_id(place, option,
                         "the model '" + model_path + "' has no " + option + " of its own");
   };
-  try {
-    special_ = options.choose(of_model, vocab_size(), place, "the model");
-  } catch (const Error& error) {
-    if (options.bos_id || options.eos_id || options.pad_id) throw;
-    no_special_ids_ = error;
-  }
-}
-
-const SpecialIds& SentencePieceTokenizer::special_ids() const {
-  if (no_special_ids_) throw *no_special_ids_;
-  return special_;
+  special_ = FoundSpecialIds(options, of_model, vocab_size(), place, "the model");
 }
 
 std::vector<int64_t> SentencePieceTokenizer::encode(std::string_view text) const {
@@ -83,8 +73,8 @@ std::vector<int64_t> SentencePieceTokenizer::encode(std::string_view text) const
 std::string SentencePieceTokenizer::decode(const std::vector<int64_t>& ids) const {
   std::vector<int> known;
   for (const int64_t id : ids) {
-    const bool special = id == special_.bos || id == special_.eos || id == special_.pad;
-    if (!special && id >= 0 && id < vocab_size()) known.push_back(static_cast<int>(id));
+    if (!special_.contains(id) && id >= 0 && id < vocab_size())
+      known.push_back(static_cast<int>(id));
   }
   std::string text;
   must(processor_.Decode(known, &text));

@@ -3,12 +3,11 @@
 #include <sentencepiece_processor.h>
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "s2s/error.h"
+#include "s2s/kinds/special_ids.h"
 #include "s2s/kinds/tokenizer.h"
 #include "tokenizer_options.h"
 
@@ -26,7 +25,8 @@ class SentencePieceTokenizer : public Tokenizer {
   std::string decode(const std::vector<int64_t>& ids) const override;
   int64_t vocab_size() const override { return processor_.GetPieceSize(); }
   /// Errors: [tokenizer/special-ids] when the model does not define them: a text alone needs none.
-  const SpecialIds& special_ids() const override;
+  const SpecialIds& special_ids() const override { return special_.all(); }
+  SpecialIds known_special_ids() const override { return special_.known(); }
   std::string piece(int64_t id) const override;
   std::vector<std::string> files() const override { return {file_}; }
   /// Errors: [tokenizer/transformers].
@@ -34,8 +34,7 @@ class SentencePieceTokenizer : public Tokenizer {
 
  private:
   sentencepiece::SentencePieceProcessor processor_;
-  SpecialIds special_;
-  std::optional<Error> no_special_ids_;  // why there are none
+  FoundSpecialIds special_;
   std::string file_, place_;
 };
 

@@ -112,7 +112,7 @@ TEST_CASE("prompts that cannot be answered end in one message") {
   };
   CHECK(
       contains(found("{\"prompt\": \"a\"}\n{\"text\": \"b\"}\n"), "[data/prompt] " + file + ":2"));
-  CHECK(contains(found("not JSON\n"), "bad.jsonl:1: the line is not JSON"));
+  CHECK(contains(found("not JSON\n"), "[data/json] " + file + ":1"));
   CHECK(contains(found("\n"), "the file is empty"));
   const Outcome nothing = answer({});
   CHECK(nothing.exit_code == 2);
@@ -120,4 +120,79 @@ TEST_CASE("prompts that cannot be answered end in one message") {
   const Outcome gone = answer({"--input", (folder.path() / "gone.txt").string()});
   CHECK(gone.exit_code == 5);
   CHECK(contains(gone.output, "gone.txt: there is no such file"));
+}
+
+TEST_CASE("a user's message and chats are written by the chat template of the training data") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "chats.jsonl";
+  std::ofstream(file) << "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}\n";
+  const std::string out = (folder.path() / "out").string();
+  const Words words = {"data.train_ds.chat_template=chatml",
+                       "--output",
+                       out,
+                       "--input",
+                       file.string(),
+                       "--prompt",
+                       "Hi"};
+  const Outcome refused = answer(Words(words.begin() + 1, words.end()));
+  CHECK(refused.exit_code == 3);
+  CHECK(contains(refused.output, "set chat_template: chatml"));
+  Words chat = words;
+  chat.push_back("--chat");
+  const Outcome outcome = answer(chat);
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  const std::vector<json> lines = lines_of(fs::path(out) / "answers.jsonl");
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0] == lines[1]);
+  CHECK(lines[0]["prompt"] == "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
+}
+
+TEST_CASE("tune-batch finds the rows of text that train in the memory") {
+  const TemporaryFolder folder;
+  const auto tuned = [&](const Words& more) {
+    Words words = text_words("tune-batch", folder.path(),
+                             {"data.train_ds.max_seq_len=128", "--memory-limit", "600MB",
+                              "--max-batch-size", "4", "-s", "4", "-t", "0.5"});
+    words.insert(words.end(), more.begin(), more.end());
+    return run_s2s(words);
+  };
+  const Outcome outcome = tuned({});
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  CHECK(contains(outcome.output, "128 tokens x 4 rows: trains"));
+  CHECK(contains(outcome.output, "  max_seq_len: 128\n  batch_size: 4\n"));
+  const Outcome refused = tuned({"--buckets", "[4]"});
+  CHECK(refused.exit_code == 2);
+  CHECK(contains(refused.output, "data.train_ds.max_seq_len"));
+  const Outcome small = tuned({"--memory-limit", "40MB"});
+  CHECK(small.exit_code == 1);
+  CHECK_MESSAGE(contains(small.output, "[tune/no-batch] one row of 128 tokens"), small.output);
+}
+
+// tests/reference/hf_chat.py: transformers' apply_chat_template and generate.
+TEST_CASE("chats to a model of Hugging Face get the answers of transformers") {
+  const fs::path hf = fs::path(source_dir()) / "tests/reference/data/hf_chat";
+  const TemporaryFolder folder;
+  const std::string path = hf.string();
+  const std::string config = (folder.path() / "chat.yaml").string();
+  std::ofstream(config) << "model: { type: causal_lm, llm: { path: " << path
+                        << " }, tokenizer: { name: hf, path: " << path << " } }\n"
+                        << "data: { train_ds: { name: text, path: none.jsonl } }\n"
+                        << "trainer: { accelerator: cpu, precision: 32-true }\n";
+  const std::string model = (folder.path() / "model").string();
+  const Outcome made = run_s2s({"checkpoint", "import", path, model, "--config", config});
+  REQUIRE_MESSAGE(made.exit_code == 0, made.output);
+  const std::string out = (folder.path() / "out").string();
+  const Outcome outcome =
+      run_s2s({"generate", "--checkpoint", model, "--input", (hf / "chats.jsonl").string(),
+               "--output", out, "--max-new-tokens", "24"});
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  const std::vector<json> lines = lines_of(fs::path(out) / "answers.jsonl");
+  std::ifstream in(hf / "answers.json");
+  const json golden = json::parse(in);
+  REQUIRE(lines.size() == golden.size());
+  for (size_t i = 0; i < golden.size(); ++i) {
+    CHECK(lines[i]["prompt"] == golden[i]["prompt"]);
+    CHECK(lines[i]["tokens"] == golden[i]["tokens"]);
+    CHECK(lines[i]["ended"] == golden[i]["ended"]);
+  }
 }

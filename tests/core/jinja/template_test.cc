@@ -72,8 +72,8 @@ TEST_CASE("chat templates write what transformers writes, and fail where it fail
     }
     CHECK(spans == row["spans"].get<std::vector<std::vector<size_t>>>());
   }
-  CHECK(golden["cases"].size() == 253);
-  CHECK(num_errors == 45);
+  CHECK(golden["cases"].size() == 262);
+  CHECK(num_errors == 47);
 }
 
 TEST_CASE("marks follow a text through what templates do with it") {
@@ -117,6 +117,28 @@ TEST_CASE("a hostile template ends with an error") {
   CHECK(contains(
       failure("{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}"),
       "too long"));
+  // Work, memory and the stack end, too.
+  CHECK(
+      contains(failure("{% for i in range(99999) %}{{ range(99999) | sum }}{% endfor %}"), "long"));
+  CHECK(contains(failure("{% set a = 'q' * 60000000 %}{% for i in range(99999) %}"
+                         "{% if a.endswith('p') %}{% endif %}{% endfor %}"),
+                 "too long"));
+  CHECK(contains(failure("{{ 'a' * 9000000 | list }}"), "1000000 items"));
+  CHECK(contains(failure("{{ [0] * 99999999999 }}"), "1000000 items"));
+  CHECK(contains(failure("{{ '%5000d' % 1 }}"), "wider than 1000"));
+  const std::string held = "{% set ns = namespace(j=1) %}{% for i in range(9) %}{% set ns.j = ";
+  CHECK(contains(failure(held + "{'a': ns.j}.get %}{% endfor %}"), "holds functions"));
+  std::string filters;
+  for (int i = 0; i < 900; ++i) filters += "|upper";
+  CHECK(contains(failure("{% macro m() %}{{ m()" + filters + " }}{% endmacro %}{{ m() }}"),
+                 "calls itself"));
+  std::string chains = "1";
+  for (int i = 0; i < 3; ++i) chains = "(" + chains + filters + ")";
+  CHECK(contains(failure("{{ " + chains + " }}"), "shorter expression"));
+  CHECK(contains(failure("{{ [9223372036854775807, 1] | sum }}"), "too large"));
+  CHECK(contains(failure("{{ (-9223372036854775807 - 1) | abs }}"), "too large"));
+  CHECK(failure("{{ (-9223372036854775807 - 1) is divisibleby(-1) }}{{ range(9223372036854775800, "
+                "9223372036854775807, 5) | list }}{{ (-1) ** 9223372036854775807 }}") == "");
   const std::string open(100000, '('), close(100000, ')');
   CHECK(contains(failure("{{ " + open + "1" + close + " }}"), "less deep"));
   std::string sum = "{{ 1";

@@ -53,6 +53,9 @@ TEST_CASE("a bad line is one message with its place") {
   CHECK(message("{\"messages\": []}") == "[data/chat-messages]");
   CHECK(message("{\"messages\": [{\"content\": \"x\"}]}") == "[data/chat-messages]");
   CHECK(message("{\"messages\": [{\"role\": \"user\"}]}") == "[data/chat-messages]");
+  const std::string deep = std::string(300, '[') + std::string(300, ']');
+  CHECK(message("{\"messages\": [{\"role\": \"user\", \"content\": " + deep + "}]}") ==
+        "[data/chat-messages]");
   CHECK(message("{\"messages\": [{\"role\": \"assistant\", \"content\": \"\"}]}") ==
         "[data/empty-response]");
   CHECK(message("{\"messages\": [{\"role\": \"user\", \"content\": [1]}]}") ==

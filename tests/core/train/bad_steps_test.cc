@@ -209,3 +209,29 @@ TEST_CASE("a saved step survives its file to the last bit") {
   CHECK(at::equal(read.batches[1].target_tokens_BT, step.batches[1].target_tokens_BT));
   CHECK_FALSE(read.batches[0].source_audio_BS.defined());
 }
+
+TEST_CASE("a loss jumps with its terms; a new stage with other weights begins again") {
+  const auto learned = [](s2s::LossSpikes& spikes, double scale) {
+    for (int i = 0; i < 30; ++i) spikes.add(scale * 3, {{"text", 1}, {"audio", 2}});
+  };
+  s2s::LossSpikes spikes(3);
+  learned(spikes, 1);
+  CHECK(spikes.judged(8, {{"text", 3}, {"audio", 5}}).empty());
+  const std::string spike = spikes.judged(12, {{"text", 1}, {"audio", 11}});
+  CHECK(spike == "the loss 12 is 4 times the mean of the 30 losses before");
+  spikes.add(12, {{"text", 1}, {"audio", 11}});  // a spike is not remembered
+  CHECK(spikes.judged(12, {{"text", 1}, {"audio", 11}}) == spike);
+  // Other weights: the loss jumps, and none of its terms.
+  CHECK(spikes.judged(30, {{"text", 1}, {"audio", 2}}).empty());
+  spikes.add(30, {{"text", 1}, {"audio", 2}});
+  CHECK(spikes.judged(200, {{"text", 100}, {"audio", 100}}).empty());  // too few losses
+  learned(spikes, 10);
+  CHECK_FALSE(spikes.judged(200, {{"text", 100}, {"audio", 100}}).empty());
+  // Other terms.
+  CHECK(spikes.judged(200, {{"text", 100}, {"user", 100}}).empty());
+  spikes.add(200, {{"text", 100}, {"user", 100}});
+  CHECK(spikes.judged(900, {{"text", 400}, {"user", 500}}).empty());
+  s2s::LossSpikes none(0);
+  learned(none, 1);
+  CHECK(none.judged(100, {{"text", 50}, {"audio", 50}}).empty());
+}

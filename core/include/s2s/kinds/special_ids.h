@@ -20,6 +20,8 @@ struct SpecialIdOptions {
   std::optional<int64_t> eos_id;
   std::optional<int64_t> pad_id;
 
+  /// True if one of the options is set.
+  bool is_any_set() const { return bos_id || eos_id || pad_id; }
   /// Call this from the `visit` of the derived struct. `turns`, `silence`: the documented default
   /// of BOS and EOS, and of PAD ("the model's").
   void visit(OptionVisitor& v, const std::string& turns, const std::string& silence);
@@ -35,9 +37,40 @@ struct SpecialIdOptions {
                     const std::string& owner) const;
 };
 
+/// A special id that nothing defines.
+class NoSpecialId : public Error {
+ public:
+  using Error::Error;
+};
+
 /// [tokenizer/special-ids] for an `option` that neither the config nor the files define. `lack`:
 /// the reason ("the model 'x' has no bos_id of its own"); `proposal`: an id of the files, or "".
-Error no_special_id(const std::string& place, const std::string& option, const std::string& lack,
-                    const std::string& proposal = "");
+NoSpecialId no_special_id(const std::string& place, const std::string& option,
+                          const std::string& lack, const std::string& proposal = "");
+
+/// The special ids of a tokenizer that is read from files. Missing and equal ids are errors only
+/// where all three are asked for: a text alone needs none, a document of text no BOS.
+class FoundSpecialIds {
+ public:
+  FoundSpecialIds() = default;
+  /// Arguments as for SpecialIdOptions::choose. Errors: if an option is set,
+  /// [tokenizer/special-ids] for an id outside 0 to vocab_size - 1, and those of `find` other than
+  /// NoSpecialId.
+  FoundSpecialIds(const SpecialIdOptions& options, const SpecialIdOptions::Find& find,
+                  int64_t vocab_size, const std::string& place, const std::string& owner);
+
+  /// Tokenizer::special_ids(). Errors: [tokenizer/special-ids].
+  const SpecialIds& all() const;
+  /// Tokenizer::known_special_ids(). Errors: [tokenizer/special-ids] for files that contradict
+  /// themselves.
+  const SpecialIds& known() const;
+  /// True for an id that is one of them. Never throws.
+  bool contains(int64_t id) const { return id == ids_.bos || id == ids_.eos || id == ids_.pad; }
+
+ private:
+  SpecialIds ids_;
+  std::optional<Error> unknown_;     // why known() has none
+  std::optional<Error> incomplete_;  // why all() has none
+};
 
 }  // namespace s2s

@@ -26,6 +26,9 @@ class Tokenizer {
   virtual std::string decode(const std::vector<int64_t>& ids) const = 0;
   virtual int64_t vocab_size() const = 0;
   virtual const SpecialIds& special_ids() const = 0;
+  /// The special ids that the tokenizer has; -1: it has none. They may be equal: documents of text
+  /// need less than the text channel. Default: special_ids().
+  virtual SpecialIds known_special_ids() const { return special_ids(); }
   /// Printable form of one id ("_hello", "<s>").
   virtual std::string piece(int64_t id) const = 0;
   /// The files that define the tokenizer. Checkpoints contain copies; when they are loaded, the
