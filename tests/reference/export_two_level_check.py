@@ -6,11 +6,13 @@ For each model, with tiny random weights of transformers' class, as save_pretrai
 two training steps with adapters; the exported adapter, loaded by PEFT on the first folder's model,
 gives the losses of the exported merged model. Then `checkpoint import` and `checkpoint export`;
 from_pretrained finds every tensor of the class and no others, all equal the first folder's bit for
-bit, and the configs have the same values.
+bit, and the configs have the same values. Case kyutai: weights of Moshi and of Mimi under Kyutai's
+names become one folder of transformers, whose codec gives the codes of Kyutai's class.
 Exit code 77 where transformers or PEFT is missing.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,7 @@ from pathlib import Path
 try:
     import torch
     from peft import PeftModel
+    from safetensors.torch import load_file
     from transformers import (
         CsmConfig,
         CsmForConditionalGeneration,
@@ -159,16 +162,50 @@ def check(run: str, name: str, data: Path, work: Path) -> None:
     check_round_trip(run, name, model_class, settings, source, model, work)
 
 
+def check_kyutai(run: str, data: Path, work: Path) -> None:
+    data_folder = ROOT / "tests/reference/data"
+    mimi = data_folder / "kyutai_mimi"
+    sizes = {
+        "sampling_rate": 300, "upsampling_ratios": [4, 3], "hidden_size": 16, "num_filters": 4,
+        "upsample_groups": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 4, "intermediate_size": 24, "sliding_window": 7,
+        "codebook_size": 16, "codebook_dim": 8, "vector_quantization_hidden_dimension": 8,
+        "num_quantizers": 5, "num_codebooks": 4, "name": "mimi",
+        "path": str(mimi / "model.safetensors"),
+    }
+    settings = [
+        f"tiny.data={data}", f"tiny.run={work / 'run'}", "model.type=moshi", "~model.llm",
+        "~model.encoder", "~model.tokenizer", "~model.codec.sample_rate",
+        f"model.codec={json.dumps(sizes)}", "data.source_sample_rate=300",
+        "data.target_sample_rate=300",
+    ]
+    s2s(run, "checkpoint", "import", data_folder / "kyutai_moshi", work / "imported", "--config",
+        ROOT / "configs/tiny.yaml", *settings)
+    s2s(run, "checkpoint", "export", work / "imported", work / "exported")
+    codec = load(MoshiForConditionalGeneration, work / "exported").audio_encoder
+    expected = load_file(mimi / "expected.safetensors")
+    with torch.no_grad():
+        codes = codec.encode(expected["input/audio"].unsqueeze(1)).audio_codes
+        audio = codec.decode(expected["output/codes"]).audio_values[:, 0]
+    assert torch.equal(codes, expected["output/codes"])
+    torch.testing.assert_close(audio, expected["output/audio"], rtol=1e-4, atol=2e-5)
+    print("kyutai: Moshi and Mimi as one folder of transformers")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", help="the s2s-run to ask")
-    parser.add_argument("--case", action="append", choices=list(MODELS), help="default: all")
+    parser.add_argument("--case", action="append", choices=[*MODELS, "kyutai"],
+                        help="default: all")
     args = parser.parse_args()
     logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as folder:
-        for name in args.case or list(MODELS):
+        for name in args.case or [*MODELS, "kyutai"]:
             work = Path(folder) / name
             work.mkdir()
+            if name == "kyutai":
+                check_kyutai(args.run, Path(folder) / "data", work)
+                continue
             check(args.run, name, Path(folder) / "data", work)
 
 

@@ -154,30 +154,63 @@ class WholeModel {
     for (const NamedTensor& tensor : ours) *tensor.tensor = file.tensor(tensor.name);
   }
 
-  void add_foreign_parts(const ForeignParts& parts, Config& config, TensorMap& tensors) const {
-    const std::string folder = source();
-    const fs::path file = fs::path(folder) / "config.json";
-    size_t copied = 0;
-    if (!folder.empty() && fs::exists(file)) {
-      const Config foreign = read_json(file.string());
-      for (const std::string& key : parts.config_keys) {
-        if (const Config* const value = foreign.find(key)) config[key] = *value;
-      }
-      const WeightFiles files = WeightFiles::open(folder);
-      for (const auto& [name, facts] : files.facts()) {
-        const bool is_part = std::any_of(
-            parts.tensors.begin(), parts.tensors.end(),
-            [&](const std::string& part) { return match_path(part, name).has_value(); });
-        if (!is_part) continue;
-        tensors[name] = files.tensor(name);
-        ++copied;
-      }
-    }
-    if (copied > 0 || parts.tensors.empty()) return;
+  void add_foreign_parts(const ForeignParts& parts, Config& config, TensorMap& tensors) {
+    if (parts.tensors.empty() || copy_from_source(parts, config, tensors)) return;
+    if (add_own_codec(parts, config, tensors)) return;
     fmt::print(stderr,
                "note: {} of transformers' class is not in the export, because model.path names no "
-               "folder with it; from_pretrained gives it random values\n",
+               "folder with it, and the codec of the model is another; from_pretrained gives it "
+               "random values\n",
                parts.tensors.front());
+  }
+
+  /// True when the folder that model.path names has the parts.
+  bool copy_from_source(const ForeignParts& parts, Config& config, TensorMap& tensors) const {
+    const std::string folder = source();
+    const fs::path file = fs::path(folder) / "config.json";
+    if (folder.empty() || !fs::exists(file)) return false;
+    const Config foreign = read_json(file.string());
+    for (const std::string& key : parts.config_keys) {
+      if (const Config* const value = foreign.find(key)) config[key] = *value;
+    }
+    size_t copied = 0;
+    const WeightFiles files = WeightFiles::open(folder);
+    for (const auto& [name, facts] : files.facts()) {
+      const bool is_part =
+          std::any_of(parts.tensors.begin(), parts.tensors.end(),
+                      [&](const std::string& part) { return match_path(part, name).has_value(); });
+      if (!is_part) continue;
+      tensors[name] = files.tensor(name);
+      ++copied;
+    }
+    return copied > 0;
+  }
+
+  /// True when the model's codec is the one of the class: its checkpoints may have the names of the
+  /// part. The first part of a class is its codec.
+  bool add_own_codec(const ForeignParts& parts, Config& config, TensorMap& tensors) {
+    const std::string& part = parts.tensors.front();
+    Codec* codec = nullptr;
+    std::string place;
+    model_->for_each_block([&](const std::string& path, Block& block) {
+      auto* const found = dynamic_cast<Codec*>(&block);
+      if (found == nullptr || codec != nullptr) return;
+      codec = found;
+      place = path;
+    });
+    const auto* const foreign = dynamic_cast<const HasForeignClass*>(codec);
+    if (foreign == nullptr) return false;
+    const NameMap names = codec->checkpoint_names();
+    const bool is_of_class = std::any_of(names.other_spellings.begin(), names.other_spellings.end(),
+                                         [&](const NameRule& rule) { return rule.theirs == part; });
+    if (!is_of_class) return false;
+    const ShardFiles file = ShardFiles::open(arguments_.checkpoint, "model");
+    for (const NamedTensor& tensor : stored_tensors(*codec)) {
+      const std::string theirs = names.to_theirs(tensor.name).value_or(tensor.name);
+      tensors[fill_pattern(part, {theirs})] = file.tensor(place + "." + tensor.name);
+    }
+    config[parts.config_keys.front()] = foreign->hf_config();
+    return true;
   }
 
   const ExportArguments& arguments_;

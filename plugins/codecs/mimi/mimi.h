@@ -41,7 +41,7 @@ class ConvStack : public Block {
   std::vector<Step> steps_;
 };
 
-class Mimi : public Codec, public RunsReferences {
+class Mimi : public Codec, public RunsReferences, public HasForeignClass {
  public:
   Mimi(const MimiOptions& options, std::string weights_path);
   ~Mimi() override;
@@ -58,6 +58,7 @@ class Mimi : public Codec, public RunsReferences {
   at::Tensor silence_codes() override;
   /// transformers' names; also inside Moshi's and CSM's.
   NameMap checkpoint_names() const override;
+  Config hf_config() const override { return mimi_to_hf(options_); }
   /// Inputs: audio [B, S] of whole frames, codes [B, K, T]. Outputs: latents [B, H, T], codes,
   /// audio.
   std::map<std::string, at::Tensor> reference_outputs(

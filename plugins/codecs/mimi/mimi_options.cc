@@ -177,4 +177,15 @@ Config mimi_from_hf(const Config& foreign) {
   return options;
 }
 
+Config mimi_to_hf(const MimiOptions& options) {
+  Config foreign = Config::map();
+  foreign["architectures"] = Config::list({Config::scalar("MimiModel", true)});
+  foreign["model_type"] = Config::scalar("mimi", true);
+  const Config all = write_options(options);
+  for (const auto& [key, value] : all.entries()) {
+    if (key != "path" && key != "num_codebooks" && !value.is_null()) foreign[key] = value;
+  }
+  return foreign;
+}
+
 }  // namespace s2s::mimi

@@ -56,5 +56,7 @@ void check(const MimiOptions& options, const std::string& path);
 /// Options from a config.json of Mimi, or of a model of transformers that contains one (Moshi,
 /// CSM). Errors: [weights/config].
 Config mimi_from_hf(const Config& foreign);
+/// The inverse: the config.json of transformers' MimiModel.
+Config mimi_to_hf(const MimiOptions& options);
 
 }  // namespace s2s::mimi

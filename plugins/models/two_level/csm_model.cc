@@ -108,6 +108,7 @@ NameMap CsmModel::checkpoint_names() const {
 }
 
 ForeignParts CsmModel::foreign_parts() const {
+  // The codec first.
   return {{"codec_config", "codebook_pad_token_id", "pad_token_id", "bos_token_id", "eos_token_id"},
           {"codec_model.**"}};
 }

@@ -52,6 +52,7 @@ NameMap MoshiModel::checkpoint_names() const {
 }
 
 ForeignParts MoshiModel::foreign_parts() const {
+  // The codec first.
   return {{"audio_encoder_config", "max_position_embeddings", "bos_token_id", "eos_token_id"},
           {"audio_encoder.**"}};
 }
