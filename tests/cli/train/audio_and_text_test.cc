@@ -58,7 +58,7 @@ const std::string& mixed_config() {
   return path;
 }
 
-void train_mixed(const fs::path& run, const Words& more) {
+Words mixed_words(const fs::path& run, const Words& more) {
   const Words words = {"train",
                        mixed_config(),
                        "tiny.data=" + tiny_set().string(),
@@ -67,9 +67,15 @@ void train_mixed(const fs::path& run, const Words& more) {
                        "trainer.max_steps=8",
                        "exp_manager.checkpoint_callback_params.every_n_train_steps=2",
                        "exp_manager.checkpoint_callback_params.save_top_k=-1"};
-  const Outcome outcome = run_s2s(with(words, more));
+  return with(words, more);
+}
+
+void succeed(const Words& words) {
+  const Outcome outcome = run_s2s(words);
   REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
 }
+
+void train_mixed(const fs::path& run, const Words& more) { succeed(mixed_words(run, more)); }
 
 /// The lines of steps that have, or lack, a loss.
 int num_steps_with(const fs::path& run, const std::string& key) {
@@ -95,5 +101,32 @@ TEST_CASE("audio and text train in one run, which goes on where it was killed") 
     copy_as_killed(whole, killed, 4);
     train_mixed(killed, more);
     check_same_run(killed, whole);
+  }
+}
+
+TEST_CASE("two ranks train on audio beside text, and validate, as one process does") {
+  const TemporaryFolder folder;
+  const fs::path one = folder.path() / "one", two = folder.path() / "two";
+  // Rows of different lengths on the ranks of a validation.
+  const Words more = {"data.train_ds.sampler_fusion=zip", "trainer.val_check_interval=4",
+                      "trainer.limit_val_batches=4",      "trainer.limit_val_generate_batches=4",
+                      "data.validation_ds.batch_size=1",  "model.predict_user_text=true",
+                      "model.answer_metrics=true",        "trainer.max_steps=4"};
+  train_mixed(one, with(more, {"trainer.accumulate_grad_batches=2"}));
+  succeed(with({"launch", "local", "-n", "2", "--"},
+               mixed_words(two, with(more, {"trainer.devices=2", "trainer.strategy.name=fsdp"}))));
+  const auto expected = metrics(one), found = metrics(two);
+  REQUIRE(found.size() == 5);
+  REQUIRE(expected.size() == 5);
+  CHECK(expected[4].contains("src_wer"));
+  CHECK(expected[4].contains("turn_taking_acc"));
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (const auto& [key, value] : expected[i].items()) {
+      const bool is_result = i == 4 || key.ends_with("loss") || key == "grad_norm";
+      if (!is_result || !value.is_number()) continue;
+      CAPTURE(i);
+      CAPTURE(key);
+      CHECK(found[i].at(key).get<double>() == doctest::Approx(value.get<double>()).epsilon(1e-5));
+    }
   }
 }
