@@ -50,6 +50,7 @@ std::string user_words(const std::vector<Turn>& turns) {
 /// the same number of frames.
 Batch as_wide_as_all(Batch batch, SharedSets& sets) {
   at::Tensor& user_BS = batch.source_audio_BS;
+  if (!user_BS.defined()) return batch;
   const int64_t samples = sets.common_width(user_BS.size(1));
   user_BS = at::constant_pad_nd(user_BS, {0, samples - user_BS.size(1)});
   const auto found = batch.others.find("prompt_tokens");
@@ -66,6 +67,12 @@ Batch as_wide_as_all(Batch batch, SharedSets& sets) {
   return batch;
 }
 
+/// Whether evaluate() itself answers the batch, for a metric of answers by NeMo's name.
+bool answers_to_evaluate(const Model& model) {
+  const std::vector<std::string> names = model.metric_names();
+  return std::find(names.begin(), names.end(), "turn_taking_acc") != names.end();
+}
+
 }  // namespace
 
 Validator::Validator(Model& model, const Sets& sets, ValidationSettings settings)
@@ -77,10 +84,11 @@ Validator::Validator(Model& model, const Sets& sets, ValidationSettings settings
 void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums) {
   const Batch on_device = turn.batch.to(settings_.device);
   const AutocastScope autocast(settings_.precision, settings_.device.type());
-  const MetricSums more = model_.evaluate(on_device);
+  const MetricSums more =
+      model_.evaluate(answers_to_evaluate(model_) ? as_wide_as_all(on_device, sets) : on_device);
   if (turn.counts) add_sums(sums, more);
   // Ranks of a sharded model answer together, even when the batch of one of them does not count.
-  if (!is_answered(turn.first)) return;
+  if (!is_answered(turn.first) || !on_device.source_audio_BS.defined()) return;
   answer(turn, as_wide_as_all(on_device, sets));
 }
 
