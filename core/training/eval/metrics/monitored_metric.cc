@@ -13,6 +13,7 @@ namespace s2s {
 const std::vector<AnswerMetric>& answer_metrics() {
   static const std::vector<AnswerMetric> kMetrics = {
       {"txt_bleu", false, true},          {"txt_wer", false, false},
+      {"txt_cer", false, false},          {"asr_cer", true, false},
       {"txt_exact", false, true},         {"asr_bleu", true, true},
       {"asr_wer", true, false},           {"asr_exact", true, true},
       {"takeover_rate", false, true},     {"latency_median_s", false, false},
