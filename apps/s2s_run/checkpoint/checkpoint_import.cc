@@ -1,5 +1,5 @@
 // s2s-run checkpoint import SOURCE OUTPUT --config CONFIG: creates an s2s checkpoint from the
-// weights of NeMo's duplex model, or from a language model of Hugging Face.
+// weights of a model of NeMo speechlm2, or from a language model of Hugging Face.
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "base/log.h"
 #include "checkpoint/checkpoint.h"
@@ -17,6 +18,7 @@
 #include "run/run.h"
 #include "run/run_processes.h"
 #include "s2s_run/checkpoint/checkpoint_facts.h"
+#include "s2s_run/checkpoint/nemo_class.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
@@ -35,15 +37,19 @@ struct ImportArguments {
   ConfigArguments config;
 };
 
-/// The tensors that a source provides. The codec is that of the configuration.
+/// The tensors that a source provides. A codec whose tensors the model does not read there is that
+/// of the configuration.
 std::vector<NamedTensor> imported_tensors(Model& model) {
   std::vector<NamedTensor> all = stored_tensors(model);
   auto* const speaking = find_capability<HasCodec>(model);
   if (speaking == nullptr) return all;
   std::set<at::Tensor*> of_codec;
   for (const NamedTensor& t : stored_tensors(speaking->codec())) of_codec.insert(t.tensor);
-  const auto is_of_codec = [&](const NamedTensor& t) { return of_codec.count(t.tensor) != 0; };
-  all.erase(std::remove_if(all.begin(), all.end(), is_of_codec), all.end());
+  const NameMap names = model.checkpoint_names();
+  std::erase_if(all, [&](const NamedTensor& t) {
+    const auto theirs = names.to_theirs(t.name);
+    return of_codec.count(t.tensor) != 0 && (!theirs || names.is_ignored(*theirs));
+  });
   return all;
 }
 
@@ -78,6 +84,7 @@ struct Built {
 /// True when the files contain a speech model and not only a language model. Some names may be in
 /// both (lm_head.weight), so the larger number of matching tensors decides.
 bool hold_whole_model(const WeightFiles& files, Built& built) {
+  if (nemo_class_of(files) != nullptr) return true;
   const auto llm = describe_language_model(built.setup.config(), built.setup.registries());
   return num_there(imported_tensors(*built.model), built.model->checkpoint_names(), files) >
          num_there(llm->named_parameters(), llm->checkpoint_names(), files);
@@ -98,12 +105,21 @@ void report(const ImportArguments& arguments, const std::string& what, Built& bu
   fmt::print("train:    s2s-run train {} exp_manager.resume_from_checkpoint={}\n",
              arguments.config.path, arguments.output);
   auto* const speaking = find_capability<HasCodec>(*built.model);
-  if (speaking == nullptr || speaking->codec().is_fitted()) {
+  if (speaking != nullptr && !speaking->codec().is_fitted()) {
+    fmt::print("the codec has no statistics yet; the first training run computes them\n");
+  } else if (find_capability<AnswersSpeech>(*built.model) != nullptr) {
     fmt::print("generate: s2s-run generate {} --checkpoint {} --input WAV --output FOLDER\n",
                arguments.config.path, arguments.output);
-  } else {
-    fmt::print("the codec has no statistics yet; the first training run computes them\n");
   }
+}
+
+/// The class that a .nemo archive names, or "".
+std::string nemo_target(const CheckpointFacts& facts) {
+  if (facts.kind != CheckpointKind::kNemo) return "";
+  for (const auto& [label, value] : facts.lines) {
+    if (label == "class") return value;
+  }
+  return "";
 }
 
 int import_checkpoint(const ImportArguments& arguments, const Invocation& invocation) {
@@ -113,6 +129,8 @@ int import_checkpoint(const ImportArguments& arguments, const Invocation& invoca
   const CheckpointFacts facts = describe_checkpoint(checkpoint_of(arguments.source));
   const WeightFiles files = WeightFiles::open(facts.weights);
   Built built(arguments.config, invocation);
+  check_nemo_class(arguments.source, files, nemo_target(facts),
+                   built.setup.config().find_path("model.type")->text());
   if (hold_whole_model(files, built)) {
     const std::vector<NamedTensor> ours = imported_tensors(*built.model);
     load_tensors(ours, built.model->checkpoint_names(), files);
@@ -134,11 +152,12 @@ int import_checkpoint(const ImportArguments& arguments, const Invocation& invoca
 void setup_checkpoint_import(const Command& group) {
   const Command command = group.command(
       "import",
-      "convert a NeMo duplex model or a Hugging Face language model to an s2s checkpoint");
+      "convert a model of NeMo speechlm2 or a Hugging Face language model to an s2s checkpoint");
   ImportArguments& arguments = command.runs(import_checkpoint);
   command
       .option("source", arguments.source,
-              "NeMo .ckpt file, .nemo archive or exported folder, or a Hugging Face folder")
+              "NeMo .ckpt file or folder (of the hub, or of torch.distributed.checkpoint), .nemo "
+              "archive, or a Hugging Face folder")
       .required();
   command.option("output", arguments.output, "folder to create").required();
   command
