@@ -203,7 +203,6 @@ constexpr std::array kAdvice = {
            "write data.user_text: stamped, with time marks in the texts; s2s does not align"},
     Advice{"model", "force_align_device", "s2s does not align texts; remove the key"},
     Advice{"model", "prompt_format", "turns are taken from the data; remove the key"},
-    Advice{"model", "init_from_checkpoint", "write exp_manager.resume_from_checkpoint"},
     Advice{"model", "peft", "write lora: {r: 8, lora_alpha: 16}"},
     Advice{"model.lora", "dim", "write r"},
     Advice{"model.lora", "alpha", "write lora_alpha"},
