@@ -4,6 +4,10 @@
 # tests/reference/requirements-nemo.txt.
 #
 #   PYTHON=venv/bin/python bash tests/benchmark/compare_with_nemo.sh [options]
+#   PYTHON=venv/bin/python bash tests/benchmark/compare_with_nemo.sh losses NEMO [--batch FILE]
+#
+# `losses`: one training step of any class of speechlm2 instead, given its YAML or its folder for the
+# hub; prints the differences of losses and gradients (tests/reference/nemo_compare.py).
 #
 #   --rounds N          pairs of runs (default 3)
 #   --threads N         threads of both (default 1)
@@ -14,13 +18,15 @@
 #   --keep DIR          leave each run's figures (JSON) there
 set -euo pipefail
 
-usage() { sed -n '2,16p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'; }
+usage() { sed -n '2,20p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'; }
 fail() { printf 'error: [benchmark/%s] %s\n' "$1" "$2" >&2; exit 2; }
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 python=${PYTHON:-python3}
 rounds=3 threads=1 precision=32 steps=6 keep='' clock=()
-while [ $# -gt 0 ]; do
+what=ratios
+[ "${1:-}" != losses ] || { what=losses; shift; }
+while [ "$what" = ratios ] && [ $# -gt 0 ]; do
   case $1 in
     --rounds | --threads | --precision | --steps | --keep)
       [ -n "${2:-}" ] || fail usage "$1 needs a value"
@@ -35,6 +41,10 @@ done
 [ -x "$root/build/bin/s2s-run" ] || fail build "no build/bin/s2s-run; run bash core/setup.sh first"
 "$python" -c 'import nemo, torch' 2> /dev/null ||
   fail peer "$python cannot import nemo; set PYTHON (see tests/reference/README.md)"
+
+if [ "$what" = losses ]; then
+  exec "$python" "$root/tests/reference/nemo_compare.py" "$root/build/bin/s2s-run" "$@"
+fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

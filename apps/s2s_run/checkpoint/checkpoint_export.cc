@@ -1,5 +1,5 @@
 // s2s-run checkpoint export CHECKPOINT OUTPUT: exports the language model to a folder for
-// from_pretrained of transformers, or its adapters to a folder for PEFT.
+// from_pretrained of transformers, its adapters to a folder for PEFT, or the whole model for NeMo.
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -16,14 +16,17 @@
 #include "compare/compare.h"
 #include "config/config_errors.h"
 #include "config/config_tree.h"
+#include "config/load_config.h"
 #include "nn/lora.h"
 #include "run/described_model.h"
 #include "run/run_config.h"
 #include "run/run_processes.h"
 #include "s2s/foreign_text.h"
+#include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/weights.h"
 #include "s2s/registry.h"
 #include "s2s_run/checkpoint/checkpoint_export_model.h"
+#include "s2s_run/checkpoint/nemo_export.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
@@ -192,10 +195,20 @@ void export_language_model(const ExportArguments& arguments, const RunConfig& ch
   }
 }
 
+int export_nemo(const ExportArguments& arguments, const Invocation& invocation) {
+  const NemoExport written({arguments.checkpoint, arguments.output, arguments.max_shard_bytes},
+                           invocation);
+  ExportFolder folder(arguments.output, arguments.force);
+  written.write();
+  folder.finish();
+  return 0;
+}
+
 int export_checkpoint(ExportArguments arguments, const Invocation& invocation) {
   require_one_process("checkpoint export");
   arguments.checkpoint = checkpoint_of(arguments.checkpoint);
   require_in_checkpoint(arguments.checkpoint, "config.yaml");
+  if (arguments.nemo) return export_nemo(arguments, invocation);
   const RunConfig checked(arguments.checkpoint, invocation);
   if (!checked.dropped().plugins.empty()) {
     fmt::print(stderr, "note: {}\n", printable(checked.dropped().plugins));
@@ -216,7 +229,7 @@ void setup_checkpoint_export(const Command& group) {
   const Command command = group.command(
       "export",
       "export the model, or the language model inside it, to a folder that from_pretrained of "
-      "transformers can load");
+      "transformers, or of NeMo, can load");
   ExportArguments& arguments = command.runs(export_checkpoint);
   command.option("checkpoint", arguments.checkpoint, kCheckpointDoc).required();
   command.option("output", arguments.output, "folder to write").required();
@@ -228,8 +241,12 @@ void setup_checkpoint_export(const Command& group) {
               "split into several files with an index")
       .size_in_bytes(/*kb_is_1000=*/true)
       .positive();
-  command.flag("--adapter", arguments.adapter,
-               "write only the adapters of model.lora, in PEFT format");
+  const Argument adapter = command.flag("--adapter", arguments.adapter,
+                                        "write only the adapters of model.lora, in PEFT format");
+  command
+      .flag("--nemo", arguments.nemo,
+            "write the whole model as a folder for from_pretrained of its NeMo class")
+      .excludes(adapter);
   command.force(arguments.force);
 }
 

@@ -1,5 +1,5 @@
 // s2s-run checkpoint import SOURCE OUTPUT --config CONFIG: creates an s2s checkpoint from the
-// weights of NeMo's duplex model, or from a language model of Hugging Face.
+// weights of a model of NeMo speechlm2, or from a language model of Hugging Face.
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "base/log.h"
 #include "checkpoint/checkpoint.h"
@@ -18,6 +19,7 @@
 #include "run/run_config.h"
 #include "run/run_processes.h"
 #include "s2s_run/checkpoint/checkpoint_facts.h"
+#include "s2s_run/checkpoint/nemo_class.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
@@ -84,6 +86,7 @@ struct Built {
 /// True when the files contain a speech model and not only a language model. Some names may be in
 /// both (lm_head.weight), so the larger number of matching tensors decides.
 bool hold_whole_model(const WeightFiles& files, Built& built) {
+  if (nemo_class_of(files) != nullptr) return true;
   if (built.setup.config().find_path("model.llm") == nullptr) return true;  // there is no other
   const auto llm = describe_language_model(built.setup.config(), built.setup.registries());
   return num_there(imported_tensors(*built.model, files), built.model->checkpoint_names(), files) >
@@ -105,11 +108,11 @@ void report(const ImportArguments& arguments, const std::string& what, Built& bu
   fmt::print("train:    s2s-run train {} exp_manager.resume_from_checkpoint={}\n",
              arguments.config.path, arguments.output);
   auto* const speaking = find_capability<HasCodec>(*built.model);
-  if (speaking == nullptr || speaking->codec().is_fitted()) {
+  if (speaking != nullptr && !speaking->codec().is_fitted()) {
+    fmt::print("the codec has no statistics yet; the first training run computes them\n");
+  } else if (find_capability<AnswersSpeech>(*built.model) != nullptr) {
     fmt::print("generate: s2s-run generate {} --checkpoint {} --input WAV --output FOLDER\n",
                arguments.config.path, arguments.output);
-  } else {
-    fmt::print("the codec has no statistics yet; the first training run computes them\n");
   }
 }
 
@@ -132,6 +135,15 @@ void import_whole(ImportArguments arguments, const Invocation& invocation) {
   report(arguments, "the whole model", built);
 }
 
+/// The class that a .nemo archive names, or "".
+std::string nemo_target(const CheckpointFacts& facts) {
+  if (facts.kind != CheckpointKind::kNemo) return "";
+  for (const auto& [label, value] : facts.lines) {
+    if (label == "class") return value;
+  }
+  return "";
+}
+
 int import_checkpoint(const ImportArguments& arguments, const Invocation& invocation) {
   require_one_process("checkpoint import");
   const bool may_replace = arguments.force && fs::exists(fs::path(arguments.output) / "state.json");
@@ -143,6 +155,8 @@ int import_checkpoint(const ImportArguments& arguments, const Invocation& invoca
     return 0;
   }
   Built built(arguments.config, invocation);
+  check_nemo_class(arguments.source, files, nemo_target(facts),
+                   built.setup.config().find_path("model.type")->text());
   if (hold_whole_model(files, built)) {
     const std::vector<NamedTensor> ours = imported_tensors(*built.model, files);
     load_tensors(ours, built.model->checkpoint_names(), files);
@@ -163,11 +177,12 @@ int import_checkpoint(const ImportArguments& arguments, const Invocation& invoca
 
 void setup_checkpoint_import(const Command& group) {
   const Command command = group.command(
-      "import", "convert a NeMo duplex model or a Hugging Face model to an s2s checkpoint");
+      "import", "convert a model of NeMo speechlm2 or a Hugging Face model to an s2s checkpoint");
   ImportArguments& arguments = command.runs(import_checkpoint);
   command
       .option("source", arguments.source,
-              "NeMo .ckpt file, .nemo archive or exported folder, or a Hugging Face folder")
+              "NeMo .ckpt file or folder (of the hub, or of torch.distributed.checkpoint), .nemo "
+              "archive, or a Hugging Face folder")
       .required();
   command.option("output", arguments.output, "folder to create").required();
   command

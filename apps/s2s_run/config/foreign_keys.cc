@@ -231,7 +231,6 @@ constexpr std::array kAdvice = {
            "DuplexEARTTS reads this key and does not use it); remove the key"},
     Advice{"model", "force_align_device", "s2s does not align texts; remove the key"},
     Advice{"model", "prompt_format", "turns are taken from the data; remove the key"},
-    Advice{"model", "init_from_checkpoint", "write exp_manager.resume_from_checkpoint"},
     Advice{"model", "peft", "write lora: {r: 8, lora_alpha: 16}"},
     Advice{"model", "pretrained_lm_name",
            "this is no folder on this machine, and nothing is downloaded; give the folder of the "

@@ -285,6 +285,12 @@ void ModelBlock::visit(OptionVisitor& v) {
     "randomly");
   v("lora", lora,
     "low-rank adapters (LoRA) in the language model; its other parameters are frozen");
+  v("pretrained_perception_from_s2s", pretrained_perception_from_s2s,
+    "checkpoint of any model whose perception this one starts from");
+  v("pretrained_s2s_model", pretrained_s2s_model,
+    "checkpoint that gives initial values to every tensor that it has with the same name and shape");
+  v("init_from_checkpoint", init_from_checkpoint,
+    "the same from a training checkpoint; its step and optimizer are not read");
   v("tokenizer", tokenizer, "name of the tokenizer, and its options", "tokenizer");
   v("optimizer", optimizer, "name of the optimizer, and its options", "optimizer");
   v("lr_scheduler", lr_scheduler,

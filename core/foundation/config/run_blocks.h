@@ -188,6 +188,9 @@ struct ModelBlock {
   std::vector<std::string> prevent_freeze_params;
   bool pretrained_weights = true;
   LoraOptions lora;  // of the language model
+  // checkpoints that initial values are read from, where they fit
+  std::optional<std::string> pretrained_perception_from_s2s, pretrained_s2s_model,
+      init_from_checkpoint;
   Config tokenizer, optimizer, lr_scheduler, scoring_asr, metrics;
   void visit(OptionVisitor& v);
 

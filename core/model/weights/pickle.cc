@@ -22,8 +22,11 @@ constexpr size_t kTextStretch = 32;
 
 class Unpickler {
  public:
-  Unpickler(const std::string& path, std::string_view bytes)
-      : path_(path), bytes_(bytes), values_(std::make_unique<std::deque<PickleValue>>()) {}
+  Unpickler(const std::string& path, std::string_view bytes, PickleOf content)
+      : path_(path),
+        bytes_(bytes),
+        content_(content),
+        values_(std::make_unique<std::deque<PickleValue>>()) {}
 
   Pickle run() {
     if (bytes_.size() > kMaxPickleBytes) {
@@ -71,11 +74,14 @@ class Unpickler {
 
   // The value stack.
 
-  PickleValue& push(PickleValue value) {
-    num_values_ += 1 + value.items.size() + value.text.size() / kTextStretch;
+  void count(size_t num_values) {
+    num_values_ += num_values;
     if (num_values_ > kMaxValues) {
       fail(fmt::format("its pickle has more than {} values", kMaxValues));
     }
+  }
+  PickleValue& push(PickleValue value) {
+    count(1 + value.items.size() + value.text.size() / kTextStretch);
     values_->push_back(std::move(value));
     stack_.push_back(&values_->back());
     return values_->back();
@@ -126,6 +132,7 @@ class Unpickler {
   // The opcodes.
 
   void execute(unsigned char opcode) {
+    if (opcode == kNewObject && content_ == PickleOf::kDistributedMetadata) return new_record();
     if (const char* maker = what_makes_objects(opcode)) throw weights_errors::refused(path_, maker);
     if (push_constant(opcode) || handle_container(opcode) || handle_memo(opcode)) return;
     switch (opcode) {
@@ -139,11 +146,8 @@ class Unpickler {
       }
       case kReduce:
         return reduce();
-      case kBuild: {
-        pop();  // attributes of a dictionary; other objects have none here
-        top(Kind::kDict);
-        return;
-      }
+      case kBuild:
+        return build();
       case kBinPersistentId:
         push(persistent_storage(path_, *pop()));
         return;
@@ -293,8 +297,39 @@ class Unpickler {
   }
 
   void push_global(const std::string& name) {
-    if (!is_known_global(name)) throw weights_errors::refused(path_, "'" + printable(name) + "'");
+    const bool is_known = is_known_global(name) || (content_ == PickleOf::kDistributedMetadata &&
+                                                    is_distributed_global(name));
+    if (!is_known) throw weights_errors::refused(path_, "'" + printable(name) + "'");
     push_text(Kind::kGlobal, name);
+  }
+
+  /// An empty record of a known class, which `build` fills.
+  void new_record() {
+    const PickleValue* arguments = pop();
+    const PickleValue* type = pop();
+    if (type->kind != Kind::kGlobal || !is_distributed_record(type->text) ||
+        arguments->kind != Kind::kTuple || !arguments->items.empty()) {
+      throw weights_errors::refused(path_, what_makes_objects(kNewObject));
+    }
+    push(Kind::kDict);
+  }
+
+  /// Gives a record its state. A dictionary of torch.save has attributes, which are not needed.
+  void build() {
+    PickleValue* state = pop();
+    top(Kind::kDict);
+    if (content_ != PickleOf::kDistributedMetadata) return;
+    if (state->kind == Kind::kDict) {
+      const std::vector<PickleValue*> attributes = state->items;  // it may be the record itself
+      count(attributes.size());
+      return add_items(Kind::kDict, attributes);
+    }
+    PickleValue name;
+    name.kind = Kind::kText;
+    name.text = "state";
+    PickleValue* key = &push(std::move(name));
+    pop();
+    add_items(Kind::kDict, {key, state});
   }
 
   static std::string printable(const std::string& name) {
@@ -309,11 +344,16 @@ class Unpickler {
     if (function->kind != Kind::kGlobal || arguments->kind != Kind::kTuple) {
       fail("its pickle calls a value that is not a function");
     }
+    if (is_distributed_global(function->text)) {  // an enumerator or a path: not needed
+      push(Kind::kNone);
+      return;
+    }
     push(call_global(path_, function->text, arguments->items));
   }
 
   const std::string& path_;
   std::string_view bytes_;
+  PickleOf content_;
   size_t at_ = 0;
   size_t num_values_ = 0;
   std::unique_ptr<std::deque<PickleValue>> values_;
@@ -324,8 +364,8 @@ class Unpickler {
 
 }  // namespace
 
-Pickle read_pickle(const std::string& path, std::string_view bytes) {
-  return Unpickler(path, bytes).run();
+Pickle read_pickle(const std::string& path, std::string_view bytes, PickleOf content) {
+  return Unpickler(path, bytes, content).run();
 }
 
 const PickleValue* find_item(const PickleValue& dict, std::string_view key) {

@@ -60,9 +60,18 @@ struct Pickle {
 /// Maximum size of a pickle in bytes. The elements of tensors are stored outside of it.
 inline constexpr uint64_t kMaxPickleBytes = 64'000'000;
 
+/// What a pickle describes, which decides the globals that it may name.
+enum class PickleOf {
+  kTensors,  // torch.save
+  /// The `.metadata` of torch.distributed.checkpoint. Its records become dictionaries of their
+  /// attributes; those of a record with another state have the key "state".
+  kDistributedMetadata,
+};
+
 /// `path` is for messages. Errors: [weights/format] when the bytes are not a pickle of protocol 2
 /// to 5, [weights/refused] with the name of what would have to be imported or executed.
-Pickle read_pickle(const std::string& path, std::string_view bytes);
+Pickle read_pickle(const std::string& path, std::string_view bytes,
+                   PickleOf content = PickleOf::kTensors);
 
 /// Returns the value of a text key of a dictionary, or nullptr.
 const PickleValue* find_item(const PickleValue& dict, std::string_view key);

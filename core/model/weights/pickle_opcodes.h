@@ -40,6 +40,7 @@ enum Opcode : unsigned char {
   kTuple1 = 0x85,
   kTuple2 = 0x86,
   kTuple3 = 0x87,
+  kNewObject = 0x81,
   kNewTrue = 0x88,
   kNewFalse = 0x89,
   kLong1 = 0x8a,
@@ -60,7 +61,7 @@ inline const char* what_makes_objects(unsigned char opcode) {
       return "the opcode INST, which creates an object";
     case 'o':
       return "the opcode OBJ, which creates an object";
-    case 0x81:
+    case kNewObject:
       return "the opcode NEWOBJ, which creates an object";
     case 0x92:
       return "the opcode NEWOBJ_EX, which creates an object";

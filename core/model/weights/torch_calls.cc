@@ -185,6 +185,32 @@ bool is_known_global(const std::string& name) {
          element_types().count(name) != 0;
 }
 
+bool is_distributed_record(const std::string& name) {
+  static const std::set<std::string> records = {
+      "torch.distributed.checkpoint.metadata.Metadata",
+      "torch.distributed.checkpoint.metadata.TensorStorageMetadata",
+      "torch.distributed.checkpoint.metadata.BytesStorageMetadata",
+      "torch.distributed.checkpoint.metadata.ChunkStorageMetadata",
+      "torch.distributed.checkpoint.metadata.TensorProperties",
+      "torch.distributed.checkpoint.metadata.MetadataIndex",
+      "torch.distributed.checkpoint.metadata.StorageMeta",
+      "torch.distributed.checkpoint.filesystem._StorageInfo",
+  };
+  return records.count(name) != 0;
+}
+
+bool is_distributed_global(const std::string& name) {
+  static const std::set<std::string> others = {
+      "torch.distributed.checkpoint.metadata._MEM_FORMAT_ENCODING", "torch.serialization._get_layout",
+      "pathlib.PosixPath", "pathlib._local.PosixPath", "pathlib.PurePosixPath"};
+  return is_distributed_record(name) || others.count(name) != 0;
+}
+
+std::optional<at::ScalarType> dtype_of_global(const std::string& name) {
+  const auto found = element_types().find(name);
+  return found == element_types().end() ? std::nullopt : std::optional(found->second);
+}
+
 PickleValue call_global(const std::string& path, const std::string& name,
                         const std::vector<PickleValue*>& arguments) {
   const auto function = functions().find(name);

@@ -93,27 +93,43 @@ ArchiveMember open_zip(const std::string& path) {
 
 }  // namespace
 
-TorchFile TorchFile::open(const std::string& path) {
-  TorchFile file;
-  file.path_ = path;
-  const ArchiveMember zip = open_zip(path);
-  file.mapping_ = zip.mapping;
-  file.begin_ = zip.begin;
+Pickle TorchFile::open_archive(const std::string& path, const ArchiveMember& zip) {
+  path_ = path;
+  mapping_ = zip.mapping;
+  begin_ = zip.begin;
   const std::string_view bytes(zip.mapping->begin() + zip.begin, zip.size);
   check_kind(path, bytes);
-  file.files_ = read_zip_directory(path, bytes);
-  file.folder_ = archive_folder(path, file.files_);
+  files_ = read_zip_directory(path, bytes);
+  folder_ = archive_folder(path, files_);
   const auto bytes_of = [&](std::string_view name) {
-    const auto it = file.files_.find(file.folder_ + std::string(name));
-    if (it == file.files_.end()) return std::string_view();
+    const auto it = files_.find(folder_ + std::string(name));
+    if (it == files_.end()) return std::string_view();
     return bytes.substr(it->second.begin, it->second.size);
   };
   const std::string_view order = bytes_of("byteorder");
   if (!order.empty() && order != "little") {
     throw torch_format(path, "its byte order is not little-endian");
   }
-  file.read_entries(read_pickle(path, bytes_of(kPickleName)));
+  return read_pickle(path, bytes_of(kPickleName));
+}
+
+TorchFile TorchFile::open(const std::string& path) {
+  TorchFile file;
+  file.read_entries(file.open_archive(path, open_zip(path)));
   return file;
+}
+
+TorchFile TorchFile::open_tensor(const std::string& path, const ArchiveMember& part) {
+  TorchFile file;
+  const Pickle pickle = file.open_archive(path, part);
+  if (pickle.root->kind != Kind::kTensor) throw torch_format(path, "a part of it is not a tensor");
+  file.add("", *pickle.root->tensor);
+  return file;
+}
+
+void TorchFile::add(const std::string& name, const PickledTensor& tensor) {
+  storage_of(name, tensor);
+  entries_[name] = tensor;
 }
 
 void TorchFile::read_entries(const Pickle& pickle) {
@@ -127,8 +143,7 @@ void TorchFile::read_entries(const Pickle& pickle) {
     if (value.kind != Kind::kTensor) {
       throw torch_format(path_, "'" + key.text + "' in its state dict is not a tensor");
     }
-    storage_of(key.text, *value.tensor);
-    entries_[key.text] = *value.tensor;
+    add(key.text, *value.tensor);
   }
 }
 

@@ -27,6 +27,9 @@ class TorchFile {
   /// Checks the archive, the pickle and the position of every tensor.
   /// Errors: [weights/unreadable], [weights/format], [weights/refused].
   static TorchFile open(const std::string& path);
+  /// Opens a part of a file in which torch.save wrote one tensor, whose name here is "". `path` is
+  /// for messages. Errors: as `open`.
+  static TorchFile open_tensor(const std::string& path, const ArchiveMember& part);
 
   const std::map<std::string, PickledTensor>& entries() const { return entries_; }
   /// Errors: [weights/no-tensor] with the nearest name.
@@ -38,7 +41,10 @@ class TorchFile {
 
  private:
   TorchFile() = default;
+  /// Reads the directory of the zip archive, and returns its pickle.
+  Pickle open_archive(const std::string& path, const ArchiveMember& zip);
   void read_entries(const Pickle& pickle);
+  void add(const std::string& name, const PickledTensor& tensor);
   /// The stored file of a tensor's storage, after checking that it contains the whole tensor.
   const ZipEntry& storage_of(const std::string& name, const PickledTensor& tensor) const;
 

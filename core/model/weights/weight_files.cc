@@ -7,6 +7,7 @@
 
 #include "s2s/nn/weights.h"
 #include "weights/checkpoint_files.h"
+#include "weights/distributed_folder.h"
 #include "weights/safetensors.h"
 #include "weights/torch_file.h"
 #include "weights/weight_folder.h"
@@ -16,7 +17,7 @@
 namespace s2s {
 namespace {
 
-using OneFile = std::variant<SafetensorsFile, TorchFile, ShardFiles>;
+using OneFile = std::variant<SafetensorsFile, TorchFile, ShardFiles, DistributedFolder>;
 
 std::map<std::string, TensorFacts> spec_of(const OneFile& file) {
   std::map<std::string, TensorFacts> facts;
@@ -32,6 +33,9 @@ OneFile open_weights(const std::string& path) {
   const std::filesystem::path file = path;
   if (file.filename() == CheckpointIndex::kFile) {
     return ShardFiles::open(file.parent_path().string(), "model");
+  }
+  if (file.filename() == DistributedFolder::kMetadata) {
+    return DistributedFolder::open(file.parent_path().string());
   }
   if (is_torch_file(path)) return TorchFile::open(path);
   return SafetensorsFile::open(path);

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "s2s/nn/weights.h"
+#include "weights/distributed_folder.h"
 #include "weights/json_file.h"
 #include "weights/weights_errors.h"
 
@@ -69,6 +70,7 @@ WeightFolder search(const fs::path& folder) {
     return WeightFolder{read_index(folder / name), {}};
   };
   if (has("index.json") && has("state.json")) return one("index.json");  // a checkpoint of ours
+  if (has(DistributedFolder::kMetadata)) return one(DistributedFolder::kMetadata);
   if (has("model.safetensors.index.json")) return indexed("model.safetensors.index.json");
   if (has("model.safetensors")) return one("model.safetensors");
   if (auto files = files_with(folder, ".safetensors"); !files.empty())
@@ -80,7 +82,7 @@ WeightFolder search(const fs::path& folder) {
   if (auto archives = files_with(folder, ".nemo"); archives.size() == 1) return {{}, archives};
   throw weights_errors::unreadable(
       folder.string(),
-      "the folder has no *.safetensors file, no pytorch_model.bin, no model_weights.ckpt and not "
+      "the folder has no *.safetensors file, no .metadata, no pytorch_model.bin, no model_weights.ckpt and not "
       "exactly one *.nemo archive");
 }
 

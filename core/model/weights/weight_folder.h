@@ -26,7 +26,7 @@ struct WeightFolder {
 };
 
 /// `path`: a file, an index, or a folder. In a folder, uses the first of: index.json of an s2s
-/// checkpoint, model.safetensors.index.json, model.safetensors, all other *.safetensors except an
+/// checkpoint, .metadata of torch.distributed.checkpoint, model.safetensors.index.json, model.safetensors, all other *.safetensors except an
 /// adapter's, pytorch_model.bin.index.json, pytorch_model.bin, model_weights.ckpt (an unpacked
 /// .nemo archive), a single *.nemo.
 /// Errors: [weights/unreadable], [weights/index], [weights/json].

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/DeviceAccelerator.h>
+#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "nn/lora.h"
 #include "nn/operators.h"
 #include "run/numerics.h"
+#include "run/pretrained_parts.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 
@@ -149,12 +151,27 @@ std::unique_ptr<InitialValues> RunBuilder::initial_values(Model& model,
   if (auto* const speaking = find_capability<HasCodec>(model)) {
     speaking->codec().to(device_, at::kFloat);  // independent of the precision
   }
+  if (!checkpoint.empty()) return values;
+  add_pretrained_parts(model, *values);
   const LoraOptions& lora = settings_.model.lora;
-  if (lora.r > 0 && lora.path && checkpoint.empty()) {
+  if (lora.r > 0 && lora.path) {
     const AdaptedPart part = part_with_lora(model);
     values->add(stored_adapter(resolve_path(*lora.path, "."), *part.root, part.names, lora));
   }
   return values;
+}
+
+void RunBuilder::add_pretrained_parts(Model& model, InitialValues& values) const {
+  const at::NoGradGuard no_grad;
+  for (auto& part : pretrained_parts(model, settings_.model, config_, warnings_)) {
+    const std::vector<const at::Tensor*> members = part->members();
+    // Buffers have memory and values already.
+    for (const NamedTensor& buffer : model.named_buffers()) {
+      const bool is_stored = std::count(members.begin(), members.end(), buffer.tensor) != 0;
+      if (is_stored) part->write(buffer.tensor, *buffer.tensor);
+    }
+    values.add(std::move(part));
+  }
 }
 
 std::unique_ptr<ParallelStrategy> RunBuilder::strategy() const {

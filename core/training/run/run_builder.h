@@ -92,6 +92,8 @@ class RunBuilder {
   std::map<std::string, ShareFactory> validation_sources(const Tokenizer* tokenizer) const;
 
  private:
+  /// Adds what NeMo's keys of pretrained_parts name.
+  void add_pretrained_parts(Model& model, InitialValues& values) const;
   BuildContext context(const std::string& path) const;
   DataContext data_context(const std::string& path, const Tokenizer* tokenizer,
                            const DataShare& share) const;

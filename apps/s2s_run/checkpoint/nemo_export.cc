@@ -1,0 +1,164 @@
+#include "s2s_run/checkpoint/nemo_export.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/io_errors.h"
+#include "base/warnings.h"
+#include "config/config_tree.h"
+#include "run/run_builder.h"
+#include "run/run_config.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/kinds/model_capabilities.h"
+#include "s2s/nn/mel.h"
+#include "s2s/options.h"
+#include "s2s_run/checkpoint/checkpoint_export_tokenizer.h"
+#include "s2s_run/checkpoint/nemo_config.h"
+#include "train/train_errors.h"
+#include "weights/checkpoint_files.h"
+#include "weights/weight_shards.h"
+
+namespace s2s::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// config.json of the model's language model, or null.
+Config llm_config_of(Model& model) {
+  auto* const with_llm = find_capability<HasLanguageModel>(model);
+  if (with_llm == nullptr) return {};
+  Config config = with_llm->language_model().hf_config();
+  if (config.is_null()) {
+    throw_no_export("the language model of this checkpoint has no counterpart in transformers",
+                    "a plugin whose Backbone has an hf_config()");
+  }
+  return config;
+}
+
+/// Buffers of NeMo's front end, which ours computes when it is built.
+void add_front_end(const Config& config, TensorMap& tensors) {
+  const Config* const node = config.find_path("model.encoder.preprocessor");
+  if (node == nullptr) return;
+  const auto options = read_options<MelOptions>(*node, "model.encoder.preprocessor");
+  MelBank bank;
+  bank.sample_rate_hz = options.sample_rate;
+  bank.n_fft = options.fft_size();
+  bank.num_mels = options.features;
+  bank.low_hz = options.lowfreq;
+  bank.high_hz = options.highfreq.value_or(0);
+  bank.slaney_norm = options.mel_norm.has_value();
+  const std::string place = "perception.preprocessor.featurizer.";
+  tensors[place + "fb"] = mel_filterbank(bank).unsqueeze(0);
+  tensors[place + "window"] = stft_window(options.window, options.window_samples(), false);
+}
+
+/// The ids that begin, end and delay the agent's voice.
+void add_control_codes(Model& model, bool is_tts, TensorMap& tensors) {
+  auto* const speaking = find_capability<HasCodec>(model);
+  if (speaking == nullptr) return;
+  const int64_t size = speaking->codec().shape().codebook_size;
+  tensors["_control_codes"] = is_tts ? at::tensor({size + 2, size + 1, size}, at::kLong)
+                                     : at::tensor({size, size + 1, size + 2}, at::kLong);
+}
+
+/// Parts of NeMo's class with a speech decoder that it builds and does not use, and its masks.
+void add_unused_parts(const Config& config, const Config& llm, Model& model, TensorMap& tensors) {
+  const Config* const decoder = config.find_path("model.speech_decoder");
+  if (decoder == nullptr) return;
+  const CodecShape codec = find_capability<HasCodec>(model)->codec().shape();
+  const int64_t width = llm.find("hidden_size")->as_int("hidden_size");
+  const int64_t codes = codec.codebook_size + 3;
+  for (int64_t book = 0; book < codec.num_codebooks; ++book) {
+    tensors[fmt::format("embed_audio_tokens.{}.weight", book)] = at::zeros({codes, width});
+  }
+  tensors["audio_head.weight"] = at::zeros({codes * codec.num_codebooks, width});
+  tensors["audio_head.bias"] = at::zeros({codes * codec.num_codebooks});
+  const auto number = [decoder](const char* key) {
+    return decoder->find(key)->as_int(std::string("model.speech_decoder.") + key);
+  };
+  const int64_t length = number("max_length_causal_mask");
+  for (int64_t layer = 0; layer < number("n_layers"); ++layer) {
+    tensors[fmt::format("speech_generation.t5_decoder.layers.{}.self_attention.causal_mask",
+                        layer)] = at::ones({length, length}).tril().view({1, 1, length, length});
+  }
+}
+
+}  // namespace
+
+struct NemoExport::Parts {
+  Parts(const NemoExportArguments& arguments, const RunProgram& program)
+      : checked({(fs::path(arguments.checkpoint) / "config.yaml").string(), {}},
+                RunPurpose::kGenerate, program, arguments.checkpoint) {
+    checked.check().findings.throw_if_any();
+    builder = std::make_unique<RunBuilder>(checked.check().written, checked.registries(), warnings);
+    tokenizer = builder->tokenizer(arguments.checkpoint);
+    model = builder->described_model(tokenizer.get(), arguments.checkpoint);
+    llm = llm_config_of(*model);
+    nemo = nemo_config(checked.check().config, llm, fs::absolute(arguments.output).string());
+  }
+
+  /// Under NeMo's names. A tied head is stored once, as NeMo's hub folder has it.
+  TensorMap tensors(const std::string& checkpoint) const {
+    const NameMap names = model->checkpoint_names();
+    const ShardFiles file = ShardFiles::open(checkpoint, "model");
+    TensorMap all;
+    for (const NamedTensor& ours : stored_tensors(*model)) {
+      const auto theirs = names.to_theirs(ours.name);
+      if (!theirs || names.is_ignored(*theirs)) continue;
+      all[*theirs] = file.tensor(ours.name);
+    }
+    const Config& config = checked.check().config;
+    const bool is_tts = nemo.find("model") != nullptr;
+    add_front_end(config, all);
+    add_control_codes(*model, is_tts, all);
+    if (!is_tts) add_unused_parts(config, llm, *model, all);
+    return all;
+  }
+
+  RunConfig checked;
+  Warnings warnings;
+  std::unique_ptr<RunBuilder> builder;
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::unique_ptr<Model> model;
+  Config llm, nemo;
+};
+
+NemoExport::NemoExport(NemoExportArguments arguments, const RunProgram& program)
+    : arguments_(std::move(arguments)), parts_(std::make_unique<Parts>(arguments_, program)) {}
+
+NemoExport::~NemoExport() = default;
+
+void NemoExport::write() const {
+  const fs::path output = arguments_.output;
+  const TensorMap tensors = parts_->tensors(arguments_.checkpoint);
+  const WrittenShards written =
+      write_weight_shards(arguments_.output, tensors, {arguments_.max_shard_bytes, std::nullopt});
+  if (!parts_->llm.is_null()) {
+    make_folders((output / "llm_backbone").string());
+    write_file_atomically((output / "llm_backbone" / "config.json").string(),
+                          config_json(parts_->llm).dump(2) + "\n");
+  }
+  write_file_atomically((output / "config.json").string(),
+                        config_json(parts_->nemo).dump(2) + "\n");
+  copy_tokenizer(arguments_.checkpoint, arguments_.output);
+  if (parts_->tokenizer) {
+    write_transformers_tokenizer(arguments_.checkpoint, arguments_.output,
+                                 parts_->checked.registries());
+  } else {
+    fmt::print(stderr,
+               "note: the checkpoint has no tokenizer; put the files of the tokenizer into "
+               "'{}', NeMo needs them\n",
+               arguments_.output);
+  }
+  if (written.num_files > 1) {
+    fmt::print(stderr, "note: NeMo reads one file only; give a larger --max-shard-size\n");
+  }
+  fmt::print("wrote {}: {} tensors, {:.1f} MB, for from_pretrained of NeMo's class\n",
+             arguments_.output, tensors.size(), static_cast<double>(written.total_bytes) / 1e6);
+}
+
+}  // namespace s2s::run
