@@ -1,5 +1,6 @@
 // s2s-run generate [CONFIG] --checkpoint DIR --input WAV... --output DIR [--stream]
 // s2s-run generate [CONFIG] --checkpoint DIR --prompt TEXT... [--output DIR]
+// s2s-run generate [CONFIG] --checkpoint DIR --input WAV|MANIFEST... --prompt TEXT [--output DIR]
 
 #include "s2s_run/run/generate.h"
 
@@ -38,11 +39,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-struct HeardRecording {
-  std::string path;
-  Wave wave;
-};
-
 std::vector<std::string> audio_files(const std::string& folder) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -52,23 +48,6 @@ std::vector<std::string> audio_files(const std::string& folder) {
   if (files.empty()) throw audio_errors::no_waves(folder);
   std::sort(files.begin(), files.end());
   return files;
-}
-
-/// Reads all of `paths`: files, and the audio files of folders, sorted by name. Errors: those of
-/// read_wave, [data/no-recording] for a folder without audio.
-std::vector<HeardRecording> read_recordings(const std::vector<std::string>& paths, int64_t channel,
-                                            int64_t sample_rate_hz) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    const std::vector<std::string> found =
-        fs::is_directory(path) ? audio_files(path) : std::vector<std::string>{path};
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  std::vector<HeardRecording> recordings;
-  for (const std::string& file : files) {
-    recordings.push_back({file, read_wave(file, channel, sample_rate_hz)});
-  }
-  return recordings;
 }
 
 /// The answer to one input, and timings.
@@ -261,7 +240,12 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   model->train(false);
   const std::string& type = setup.builder().settings().model.type;
   if (auto* const writer = find_capability<TextGenerator>(*model)) {
-    answer_prompts(arguments, type, *writer);
+    const auto warn = [&log](const std::string& message) { log.warning(message); };
+    if (writer->source_sample_rate_hz() > 0) {
+      answer_conversations(arguments, {type, setup.config(), *writer, warn});
+    } else {
+      answer_prompts(arguments, type, *writer);
+    }
     return 0;
   }
   auto& speech = require_capability<AnswersSpeech>(*model, type, "answer recordings");
@@ -301,6 +285,10 @@ void add_text_options(const Command& command, GenerateArguments& arguments) {
       .positive();
   command.option("--stop", text.stop, "text that ends an answer; may be repeated").takes_one();
   command
+      .option("--end-token", arguments.end_tokens,
+              "token that ends an answer, beside the model's own; may be repeated")
+      .takes_one();
+  command
       .option("--num-beams", text.num_beams,
               "above 1: beam search with so many beams, without sampling")
       .positive();
@@ -308,9 +296,31 @@ void add_text_options(const Command& command, GenerateArguments& arguments) {
                  "beam search divides scores by length to this power (default: 1)");
   command.option("--batch-size", arguments.batch_size, "prompts answered together (default: 8)")
       .positive();
+  command.option("--system-prompt", arguments.system_prompt,
+                 "text of the system for conversations that have none");
+  command
+      .option("--normalizer", arguments.normalizer,
+              "how texts are written alike before words are compared with a reference: english "
+              "(default), basic or none")
+      .one_of({"english", "basic", "none"});
 }
 
 }  // namespace
+
+std::vector<HeardRecording> read_recordings(const std::vector<std::string>& paths, int64_t channel,
+                                            int64_t sample_rate_hz) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    const std::vector<std::string> found =
+        fs::is_directory(path) ? audio_files(path) : std::vector<std::string>{path};
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  std::vector<HeardRecording> recordings;
+  for (const std::string& file : files) {
+    recordings.push_back({file, read_wave(file, channel, sample_rate_hz)});
+  }
+  return recordings;
+}
 
 void setup_generate(const Command& program) {
   const Command command =
@@ -320,9 +330,13 @@ void setup_generate(const Command& program) {
   command
       .option("--input", arguments.inputs,
               "user recordings, or folders of recordings; for a model that writes text: files with "
-              "a prompt per line (.jsonl: {\"prompt\"})")
+              "a prompt per line (.jsonl: {\"prompt\"}), and, if it hears, with recordings or "
+              "conversations (cuts, NeMo's manifests)")
       .check(not_an_option, "recording");
-  command.option("--prompt", arguments.prompts, "text to continue; may be repeated").takes_one();
+  command
+      .option("--prompt", arguments.prompts,
+              "text to continue; may be repeated; with recordings: what to do with them")
+      .takes_one();
   command.option("--output", arguments.output, "output folder for WAV files and answers.jsonl");
   command
       .option("--channel", arguments.channel,

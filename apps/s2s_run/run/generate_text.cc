@@ -30,7 +30,19 @@ constexpr uint64_t kLongestFile = uint64_t{1} << 30;
       fmt::format("{}: {}\n  expected: lines of text, or {{\"prompt\": \"...\"}}", place, found));
 }
 
-/// The prompts of a file: a line each; in a .jsonl file the value of "prompt".
+TextPrompt encoded(const std::string& text, const Tokenizer& tokenizer) {
+  TextPrompt prompt;
+  if (tokenizer.special_ids().bos >= 0) prompt.ids.push_back(tokenizer.special_ids().bos);
+  const std::vector<int64_t> ids = tokenizer.encode(text);
+  prompt.ids.insert(prompt.ids.end(), ids.begin(), ids.end());
+  if (prompt.ids.empty()) {
+    throw_prompt("--prompt", "the prompt is empty, and the tokenizer has no BOS to begin with");
+  }
+  return prompt;
+}
+
+}  // namespace
+
 std::vector<std::string> prompts_of_file(const std::string& path) {
   if (fs::is_directory(path)) throw_prompt(printable_name(path), "this is a folder");
   if (!fs::exists(path)) throw_prompt(printable_name(path), "there is no such file");
@@ -61,45 +73,19 @@ std::vector<std::string> prompts_of_file(const std::string& path) {
   return prompts;
 }
 
-TextPrompt encoded(const std::string& text, const Tokenizer& tokenizer) {
-  TextPrompt prompt;
-  if (tokenizer.special_ids().bos >= 0) prompt.ids.push_back(tokenizer.special_ids().bos);
-  const std::vector<int64_t> ids = tokenizer.encode(text);
-  prompt.ids.insert(prompt.ids.end(), ids.begin(), ids.end());
-  if (prompt.ids.empty()) {
-    throw_prompt("--prompt", "the prompt is empty, and the tokenizer has no BOS to begin with");
-  }
-  return prompt;
+AnswerLines::AnswerLines(const std::string& folder, bool force) {
+  if (folder.empty()) return;
+  path_ = (fs::path(folder) / "answers.jsonl").string();
+  require_new({path_}, force);
+  make_folders(folder);
+  lines_.emplace(path_);
 }
 
-/// Writes answers.jsonl, a line per answer as soon as it is there.
-class AnswerLines {
- public:
-  AnswerLines(const std::string& folder, bool force) {
-    if (folder.empty()) return;
-    path_ = (fs::path(folder) / "answers.jsonl").string();
-    require_new({path_}, force);
-    make_folders(folder);
-    lines_.emplace(path_);
-  }
-  void add(const std::string& prompt, const TextAnswer& answer) {
-    fmt::print("{}\n  {}\n", printable(prompt), printable(answer.text));
-    std::fflush(stdout);
-    if (!lines_) return;
-    const nlohmann::ordered_json line = {{"prompt", prompt},
-                                         {"text", answer.text},
-                                         {"tokens", answer.tokens},
-                                         {"ended", answer.is_ended}};
-    *lines_ << line.dump() << std::endl;
-    if (!*lines_) throw write_error(path_, "cannot write", errno);
-  }
-
- private:
-  std::string path_;
-  std::optional<std::ofstream> lines_;
-};
-
-}  // namespace
+void AnswerLines::add(const nlohmann::ordered_json& line) {
+  if (!lines_) return;
+  *lines_ << line.dump() << std::endl;
+  if (!*lines_) throw write_error(path_, "cannot write", errno);
+}
 
 void throw_no_input(const std::string& type, const std::string& needed) {
   throw Error(ExitCode::kUsage, "usage/arguments",
@@ -127,7 +113,15 @@ void answer_prompts(const GenerateArguments& arguments, const std::string& type,
         encoded_prompts.begin() + static_cast<std::ptrdiff_t>(begin),
         encoded_prompts.begin() + static_cast<std::ptrdiff_t>(end));
     const auto texts = model.continue_prompts(batch, arguments.text, arguments.sampling);
-    for (size_t i = begin; i < end; ++i) answers.add(prompts[i], texts[i - begin]);
+    for (size_t i = begin; i < end; ++i) {
+      const TextAnswer& answer = texts[i - begin];
+      fmt::print("{}\n  {}\n", printable(prompts[i]), printable(answer.text));
+      std::fflush(stdout);
+      answers.add({{"prompt", prompts[i]},
+                   {"text", answer.text},
+                   {"tokens", answer.tokens},
+                   {"ended", answer.is_ended}});
+    }
   }
 }
 

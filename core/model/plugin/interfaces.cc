@@ -51,6 +51,7 @@ MakesProbeBatches::~MakesProbeBatches() = default;
 DuplexSession::~DuplexSession() = default;
 AnswersSpeech::~AnswersSpeech() = default;
 TextGenerator::~TextGenerator() = default;
+std::vector<TextPrompt> TextGenerator::prompts_of(const Batch&) { return {}; }
 int64_t TextGenerator::source_sample_rate_hz() const { return 0; }
 Optimizer::~Optimizer() = default;
 bool Optimizer::step_scaled(double, const GradientScale&) { return false; }

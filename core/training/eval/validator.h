@@ -55,6 +55,7 @@ class Validator {
  private:
   void run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums);
   void answer(const SharedSets::Turn& turn, const Batch& batch, int64_t width);
+  void write(SharedSets& sets, const SharedSets::Turn& turn, const Batch& batch);
   ReportExample example_of(const SharedSets::Turn& turn, const Batch& batch,
                            const Generation& generated, int64_t b) const;
   void add_best_case(const Batch& batch, size_t first);
@@ -65,6 +66,7 @@ class Validator {
 
   Model& model_;
   AnswersSpeech* speech_;  // null: the model does not answer speech
+  TextGenerator* writer_;  // null: it does, or it does not continue prompts
   const Sets& sets_;
   ValidationSettings settings_;
   std::vector<ReportExample> examples_;

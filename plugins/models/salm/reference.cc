@@ -51,24 +51,11 @@ at::Tensor rows_of(const std::vector<std::vector<int64_t>>& answers, int64_t pad
 }
 
 /// The rows of a batch as prompts.
-std::vector<TextPrompt> prompts_of(const Inputs& inputs, const RowIds& ids) {
-  const at::Tensor ids_BT = either(inputs, "prompts", "input_ids").cpu().contiguous();
-  const at::Tensor& audios_AS = either(inputs, "prompt_audios", "audios");
-  const at::Tensor lens_A = either(inputs, "prompt_audio_lens", "audio_lens").cpu();
-  int64_t next = 0;
-  std::vector<TextPrompt> prompts;
-  for (int64_t b = 0; b < ids_BT.size(0); ++b) {
-    TextPrompt& prompt = prompts.emplace_back();
-    for (int64_t t = 0; t < ids_BT.size(1); ++t) {
-      const int64_t id = ids_BT[b][t].item<int64_t>();
-      if (prompt.ids.empty() && id == ids.pad) continue;
-      prompt.ids.push_back(id);
-      if (id != ids.tag || next >= lens_A.size(0)) continue;
-      prompt.audios_S.push_back(audios_AS[next].narrow(0, 0, lens_A[next].item<int64_t>()));
-      ++next;
-    }
-  }
-  return prompts;
+std::vector<TextPrompt> prompts_in(const Inputs& inputs, const RowIds& ids) {
+  return split_prompts({either(inputs, "prompt_audios", "audios"),
+                        either(inputs, "prompt_audio_lens", "audio_lens"),
+                        either(inputs, "prompts", "input_ids"), at::Tensor()},
+                       ids);
 }
 
 }  // namespace
@@ -78,7 +65,7 @@ at::Tensor SalmModel::generated(const Inputs& inputs, int64_t num_beams) {
   decoding.max_new_tokens = number(inputs, "max_new_tokens", kDefaultNewTokens);
   decoding.num_beams = num_beams;
   decoding.end_tokens = end_tokens({});
-  return rows_of(decode_text(*parts_.llm, embedded(prompts_of(inputs, parts_.ids)), decoding),
+  return rows_of(decode_text(*parts_.llm, embedded(prompts_in(inputs, parts_.ids)), decoding),
                  parts_.ids.pad);
 }
 

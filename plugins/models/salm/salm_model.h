@@ -33,6 +33,9 @@ struct SalmBatch {
   at::Tensor audios_AS, audio_lens_A, input_ids_BT, loss_mask_BT;
 };
 
+/// The rows of input_ids with their audios. A row of PAD alone is one PAD.
+std::vector<TextPrompt> split_prompts(const SalmBatch& batch, const RowIds& ids);
+
 class SalmModel : public Model,
                   public HasLanguageModel,
                   public RunsReferences,
@@ -58,6 +61,7 @@ class SalmModel : public Model,
   std::vector<TextAnswer> continue_prompts(const std::vector<TextPrompt>& prompts,
                                            const TextGenerationOptions& options,
                                            const SamplingOptions& sampling) override;
+  std::vector<TextPrompt> prompts_of(const Batch& batch) override;
   const Tokenizer& tokenizer() const override;
   int64_t source_sample_rate_hz() const override;
 
