@@ -66,12 +66,15 @@ SalmBatch batch_of(const std::vector<TextPrompt>& prompts, int64_t pad, at::Devi
 
 }  // namespace
 
-std::vector<PromptEmbeddings> SalmModel::embedded(const std::vector<TextPrompt>& prompts) {
+std::vector<PromptEmbeddings> SalmModel::embedded(const std::vector<TextPrompt>& prompts,
+                                                  const at::Tensor& transcripts_AW) {
   check_audios(prompts, parts_.ids);
   const at::NoGradGuard no_grad;
   const EvalScope eval(*this);
   const at::Device device = perception_.named_parameters().front().tensor->device();
-  const Prepared prepared = prepare(batch_of(prompts, parts_.ids.pad, device), false);
+  SalmBatch batch = batch_of(prompts, parts_.ids.pad, device);
+  batch.transcripts_AW = transcripts_AW;
+  const Prepared prepared = prepare(batch, false);
   std::vector<PromptEmbeddings> embedded;
   for (size_t i = 0; i < prompts.size(); ++i) {
     const at::Tensor row_LH = prepared.embeds_BLH[static_cast<int64_t>(i)];
