@@ -34,7 +34,7 @@ for name in $(find plugins -mindepth 3 -maxdepth 3 -name CMakeLists.txt | xargs 
     core/{include,foundation,data,model,training,conformance,sdk} core/CMakeLists.txt |
     grep -vE '"CAUSAL_LM"|"llama-qa"' |
     grep -vE '^core/data/(shar/|streams/source_files).*"cuts"' |
-    grep -vE '^core/data/streams/source_turns.*"conversations"' |
+    grep -vE '^core/data/(streams/source_turns|conversations/prompt_source).*"conversations"' |
     grep -viE '^core/data/conversations/.*\b(gemma|qwen)\b')"
 done
 

@@ -29,6 +29,10 @@ Batch batch_of(int64_t i) {
   return salm_batch({twice, heard}, {3000, 5000 + 100 * (i % 7), 2600}, seed);
 }
 
+/// Zeros hear the first label in every frame.
+const std::string kDecoder = R"(, "asr_decoder": {"vocabulary": [" yes", "no"], "pred_hidden": 4,
+    "joint_hidden": 4, "max_symbols": 1}, "asr_transcript_drop_prob": 0.0)";
+
 TrainedModel salm(const std::string& name, bool is_tied, const std::string& keys) {
   TrainedModel trained;
   trained.name = name;
@@ -52,7 +56,7 @@ TEST_CASE("ten steps of SALM on two ranks and on a tensor axis equal one process
       layout("fsdp 2 x tp 2", R"("name": "model_parallel", "tensor_parallel_size": 2)", 4, 2),
   };
   for (const TrainedModel& trained :
-       {salm("salm", false, ""),
+       {salm("salm", false, ""), salm("salm, ASR decoder", false, kDecoder),
         salm("salm, tied, chunks", true, R"(, "encoder_chunk_size_seconds": 0.1)"),
         with_lora(salm("salm", false, ""))}) {
     Reference reference(plugins.registries(), trained);

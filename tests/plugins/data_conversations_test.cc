@@ -8,6 +8,7 @@
 
 #include "common/contains.h"
 #include "common/temporary_folder.h"
+#include "conversations/prompt_source.h"
 #include "core/duplex/data_files.h"
 #include "plugins/data_conversations/nemo_tokenizer.h"
 #include "s2s/data/conversation_source.h"
@@ -187,4 +188,96 @@ TEST_CASE("skip_bad leaves conversations out") {
   while (const auto batch = source->next()) num_rows += batch->ids.size();
   CHECK(num_rows == 3);
   CHECK(source->left_out().size() == 1);
+}
+
+TEST_CASE("prompts for answers are those that NeMo makes, with turns that are added") {
+  BuiltPlugins plugins;
+  const std::string folder = reference_data() + "/nemo_conversations";
+  std::ifstream file(folder + "/answers.json");
+  const json root = json::parse(file);
+  for (const json& wanted : root.at("cases")) {
+    CAPTURE(wanted.at("format").get<std::string>());
+    CAPTURE(wanted.at("system").get<std::string>());
+    const auto tokenizer =
+        nemo_tokenizer(plugins, wanted.at("tokenizer"), wanted.at("special"), root.at("tag"));
+    const json block = {{"input_cfg", {wanted.at("entry")}},
+                        {"prompt_format", wanted.at("format")},
+                        {"audio_locator_tag", root.at("tag")},
+                        {"sample_rate", 8000},
+                        {"batch_size", 4},
+                        {"repeat", false}};
+    DataContext context;
+    context.path = "--input";
+    context.base_dir = folder;
+    context.tokenizer = tokenizer.get();
+    const auto source = data::open_prompt_source(parse_json(block.dump(), "block"),
+                                                 {wanted.at("system"), wanted.at("user")}, context);
+    size_t row = 0;
+    while (const auto batch = source->next()) {
+      const json ids = nested(batch->others.at("prompt_ids"));
+      for (size_t b = 0; b < batch->ids.size(); ++b, ++row) {
+        CHECK(named(batch->ids[b]) == wanted.at("ids").at(row));
+        CHECK(batch->target_texts[b] == wanted.at("texts").at(row));
+        const json& prompt = wanted.at("prompts").at(row);
+        REQUIRE(ids[b].size() >= prompt.size());
+        CHECK(json(ids[b].end() - static_cast<std::ptrdiff_t>(prompt.size()), ids[b].end()) ==
+              prompt);
+      }
+    }
+    CHECK(row == wanted.at("ids").size());
+  }
+}
+
+TEST_CASE("batches of a finite set have prompts, those of training have none") {
+  for (const char* repeat : {"true", "false"}) {
+    Talks talks(kTalks, "qwen");
+    talks.options["repeat"] = Config::scalar(repeat);
+    const auto batch = open_conversation_source(talks.options, talks.context)->next();
+    REQUIRE(batch);
+    CHECK(batch->others.contains("prompt_ids") == (std::string(repeat) == "false"));
+  }
+}
+
+TEST_CASE("a user's text with the tag stands around the only audio") {
+  const auto audio = std::make_shared<const Cut>();
+  data::AudioConversation one{"c", "c", "", {{"user", "", audio}, {"assistant", "yes", nullptr}}};
+  data::AudioConversation plain = one, two = one;
+  data::add_turns(one, {"", "Say <a> again"}, "<a>");
+  REQUIRE(one.turns.size() == 2);
+  CHECK(one.turns[0].text == "Say <a> again");
+  data::add_turns(plain, {"Be brief.", "Say it:"}, "<a>");
+  REQUIRE(plain.turns.size() == 4);
+  CHECK(plain.turns[0].role == "system");
+  CHECK(plain.turns[1].text == "Say it:");
+  data::add_turns(plain, {"Be long.", "Or not"}, "<a>");  // it has turns of these roles
+  CHECK(plain.turns.size() == 4);
+  CHECK(data::without_answer(plain).turns.size() == 3);
+  two.turns.insert(two.turns.begin(), {"user", "", audio});
+  try {
+    data::add_turns(two, {"", "Say <a> again"}, "<a>");
+    FAIL("two audios have one place");
+  } catch (const Error& error) {
+    CHECK(error.id() == "data/prompt-turns");
+    CHECK(contains(error.message(), "2 audios, and the user's prompt has 1 places"));
+  }
+}
+
+TEST_CASE("a file's first line says what it holds") {
+  const TemporaryFolder dir;
+  const auto type_of = [&](const std::string& name, const std::string& text) {
+    write_text(dir / name, text);
+    const auto entry = data::input_of(dir / name);
+    return entry ? entry->find("type")->text() : "none";
+  };
+  CHECK(type_of("a.jsonl", kTalks) == "multimodal_conversation");
+  CHECK(type_of("a.jsonl", R"({"conversations": [{"from": "human", "value": "hi"}]})") ==
+        "share_gpt");
+  CHECK(type_of("a.json", "\n{\"audio_filepath\": \"a.wav\"}\n") == "nemo");
+  CHECK(type_of("a.jsonl", R"({"id": "c", "recording": {}, "supervisions": []})") == "lhotse");
+  CHECK(type_of("a.yaml", "[]") == "group");
+  CHECK(type_of("a.jsonl", R"({"prompt": "hi"})") == "none");
+  CHECK(type_of("a.txt", "hi") == "none");
+  CHECK_FALSE(data::input_of(dir.path().string()));
+  write_text(dir / "cuts.000000.jsonl.gz", "");
+  CHECK(data::input_of(dir.path().string())->find("type")->text() == "lhotse_shar");
 }

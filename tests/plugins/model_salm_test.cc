@@ -74,6 +74,26 @@ TEST_CASE("a batch is weighed as it is computed") {
   CHECK(weight.padded_frames == 2 * 18);
 }
 
+TEST_CASE("operations are counted where products are computed") {
+  Fixture fixture;
+  const auto model = fixture.model();
+  const Batch batch = salm_batch({kHeard, kRead}, {16000});
+  const BatchWeight weight = model->weigh(batch);
+  // Two layers of a Llama of these sizes at 36 positions, the head at 8 labels, the projection of
+  // 14 frames, attention of 64 queries (layers, heads, width of a head) in two rows of 18.
+  const double layers = 2 * (2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 48);
+  const double products = 36 * layers + 8 * 200 * 32 + 14 * 32 * 32;
+  CHECK(weight.model_flops == 6 * products + 12 * 64 * 2 * 18 * 18);
+  CHECK(weight.encoder_flops > 0);
+  for (NamedTensor& parameter : model->named_parameters()) {
+    if (!parameter.name.starts_with("perception.proj")) parameter.tensor->set_requires_grad(false);
+  }
+  const BatchWeight frozen = model->weigh(batch);
+  CHECK(frozen.model_flops == weight.model_flops - 2 * (products - 14 * 32 * 32));
+  CHECK(frozen.encoder_flops == weight.encoder_flops / 3);
+  CHECK(model->weigh(salm_batch({kRead}, {})).encoder_flops == 0);
+}
+
 TEST_CASE("an audio has as many positions as its connector gives frames") {
   Fixture fixture;
   for (const auto& [adapter, frames] :
@@ -159,6 +179,35 @@ TEST_CASE("prompts of different lengths are answered as each alone") {
   CHECK(model->is_training());
 }
 
+TEST_CASE("the prompts of a batch have its audios, and passes for other ranks change no answer") {
+  Fixture fixture;
+  const auto model = fixture.model();
+  auto& writer = require_capability<TextGenerator>(*model, "salm", "write");
+  Batch batch = salm_batch({kHeard, kRead, kTwice}, {5000, 9000, 3000});
+  CHECK(writer.prompts_of(batch).empty());
+  batch.others["prompt_ids"] =
+      at::tensor(std::vector<int64_t>{0, 1, 30, kTag, 0, 1, 32, 33, 1, kTag, 31, kTag})
+          .view({3, 4});
+  const std::vector<TextPrompt> prompts = writer.prompts_of(batch);
+  REQUIRE(prompts.size() == 3);
+  CHECK(prompts[0].ids == std::vector<int64_t>{1, 30, kTag});
+  CHECK(prompts[1].audios_S.empty());
+  REQUIRE(prompts[2].audios_S.size() == 2);
+  CHECK(at::equal(prompts[2].audios_S[1], batch.others["audios"][2].narrow(0, 0, 3000)));
+  TextGenerationOptions options;
+  options.max_new_tokens = 4;
+  const auto expected = writer.continue_prompts(prompts, options, {});
+  int num_asked = 0, num_open = 0;
+  options.goes_on = [&](bool is_open) {
+    num_open += is_open ? 1 : 0;
+    return ++num_asked < 20;
+  };
+  const auto found = writer.continue_prompts(prompts, options, {});
+  for (size_t i = 0; i < 3; ++i) CHECK(found[i].tokens == expected[i].tokens);
+  CHECK(num_asked == 20);
+  CHECK(num_open < 20);
+}
+
 TEST_CASE("prompts without a place for their audio, or with too few or many, are refused") {
   Fixture fixture;
   const auto model = fixture.model();
@@ -181,6 +230,36 @@ TEST_CASE("prompts without a place for their audio, or with too few or many, are
     writer.continue_prompts({{{1, 30}, {}}}, options, sampling);
   }),
                  "salm/sampled-beams"));
+}
+
+TEST_CASE("the text of an ASR decoder stands behind each audio, unless a training step drops it") {
+  Fixture fixture;
+  // A decoder of zeros hears its first label as often as a frame may have one.
+  const std::string decoder = R"(, "asr_decoder": {"vocabulary": ["\u2581yes", "no"],
+      "pred_hidden": 4, "joint_hidden": 4, "max_symbols": 1})";
+  const Batch batch = salm_batch({kHeard, kRead, kTwice}, {5000, 9000, 3000});
+  const auto heard = fixture.model(false, decoder);
+  const auto dropped = fixture.model(false, decoder + R"(, "asr_transcript_drop_prob": 1.0)");
+  const auto deaf = fixture.model(false);
+  const double loss = loss_of(*heard, batch);
+  CHECK(heard->metrics_of(heard->evaluate(batch)).at("loss") == near(loss));
+  CHECK(std::abs(loss_of(*deaf, batch) - loss) > 1e-3);
+  CHECK(std::abs(loss_of(*dropped, batch) - loss) > 1e-3);
+  dropped->train(false);
+  CHECK(dropped->metrics_of(dropped->evaluate(batch)).at("loss") == near(loss));
+  auto& writer = require_capability<TextGenerator>(*heard, "salm", "write");
+  TextGenerationOptions options;
+  options.max_new_tokens = 3;
+  const TextPrompt prompt{{1, 30, kTag}, {batch.others.at("audios")[0].narrow(0, 0, 5000)}};
+  const auto together = writer.continue_prompts({prompt, {{1, 33, 34}, {}}}, options, {});
+  CHECK(together[0].tokens == writer.continue_prompts({prompt}, options, {})[0].tokens);
+  CHECK(contains(fixture.error_of([&] {
+    fixture.model(false, decoder + R"(, "encoder_chunk_size_seconds": 1.0)");
+  }),
+                 "salm/asr-decoder"));
+  for (const NamedTensor& parameter : heard->named_parameters()) {
+    CHECK_FALSE(parameter.name.starts_with("asr_decoder"));
+  }
 }
 
 TEST_CASE("what the model cannot be built from is refused") {

@@ -25,6 +25,13 @@ kind=model, name=salm. Random weights, seeded. What each tensor is:
   output/val_loss,      of validation_step on the batch, in eval mode, with weights/*.
   output/val_acc
   grad/*, after/3/*     as in nemo_duplex.py.
+
+With options.model.asr_decoder (SALMWithAsrDecoder; perception.asr is a transducer):
+
+  output/asr_tokens     [A, W] labels that it hears in the audios in the first training_step, -1
+                        behind them.
+  input/transcripts,    [A, W] ids of ">> text <<" behind each audio, -1 behind them: in the first
+  input/prompt_transcripts  training_step, and in generate().
 """
 
 import argparse
@@ -93,6 +100,62 @@ def teach(model, inputs) -> None:
     said = logits[::2, -2].argmax(-1)
     assert (said > 4).all() and (said < VOCAB).all(), "a special id, give it another seed"
     tokens[::2, -2] = said
+
+
+class Transcripts:
+    """Watches what SALMWithAsrDecoder hears."""
+
+    def __init__(self, model):
+        self.model, self.calls = model, []
+        if hasattr(model.perception, "transcribe_encoded"):
+            self.hear = model.perception.transcribe_encoded
+            model.perception.transcribe_encoded = self.watched
+
+    def watched(self, **encoded):
+        found = self.hear(**encoded)
+        self.calls.append(found)
+        return found
+
+    def ids(self, hypotheses):
+        texts = [f">> {h.text} <<" if h.text else ">> <<" for h in hypotheses]
+        return padded([torch.tensor(self.model.tokenizer.text_to_ids(text)) for text in texts])
+
+    def labels(self, hypotheses):
+        names = list(self.model.perception.asr.cfg.labels)
+        words = [[names.index(f" {w}") for w in h.text.split()] for h in hypotheses]
+        return padded([torch.tensor(row, dtype=torch.long) for row in words])
+
+    def tensors(self):
+        """Inputs and outputs of a file: generate() hears first, training_step behind it and the
+        validation."""
+        if not self.calls:
+            return {}
+        asked, told = self.calls[0], self.calls[3]
+        texts = [h.text.split() for h in told]
+        print(f"  heard: {texts}")
+        assert all(h.text for h in asked + told) and texts[0] != texts[1]
+        assert max(len(set(text)) for text in texts) > 2, "give it another seed"
+        return {
+            "input/prompt_transcripts": self.ids(asked),
+            "input/transcripts": self.ids(told),
+            "output/asr_tokens": self.labels(told),
+        }
+
+
+def open_up(model) -> None:
+    """Lets a transducer with random weights hear different labels, and none in some frames."""
+    if hasattr(model.perception, "asr"):
+        joint = model.perception.asr.joint
+        out = joint.joint_net[-1]
+        out.weight.data.sub_(out.weight.data.mean(0, keepdim=True))
+        memory = list(model.perception.asr.decoder.parameters())
+        for weight in (joint.enc.weight, joint.pred.weight, out.weight, *memory):
+            weight.data.mul_(3)
+        out.bias.data[len(model.perception.asr.cfg.labels)] += 4
+
+
+def padded(rows):
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-1)
 
 
 def batch_of(inputs) -> dict:
@@ -182,8 +245,10 @@ def train(model, inputs, clip) -> dict:
 
 
 def run(model, inputs, clip) -> tuple[dict, float]:
+    heard = Transcripts(model)
     tokens, margin = generated(model, inputs)
-    return {**tokens, **validation(model, inputs), **train(model, inputs, clip)}, margin
+    tensors = {**tokens, **validation(model, inputs), **train(model, inputs, clip)}
+    return {**tensors, **heard.tensors()}, margin
 
 
 def check(name, case, tensors, margin) -> None:
@@ -205,10 +270,15 @@ def make(name, out) -> None:
     torch.manual_seed(case["seed"])
     model = build_salm(case["options"])
     rf.randomize(model, case["seed"])
+    open_up(model)
     inputs = make_inputs(case)
     teach(model, inputs)
     weights = rf.weights_of(model)
-    twin = copy.deepcopy(model)
+    if hasattr(model.perception, "asr"):  # NeMo's ASR models cannot be copied
+        twin = build_salm(case["options"])
+        twin.load_state_dict(model.state_dict())
+    else:
+        twin = copy.deepcopy(model)
     rf.nudge(twin, case["seed"])
     clip = case["options"]["trainer"]["gradient_clip_val"]
     tensors, margin = run(model, inputs, clip)

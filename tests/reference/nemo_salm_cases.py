@@ -221,3 +221,50 @@ case(
     audio_lens=(9000, 6500, 3000),
     prompt_audios=(1, 0, 2),
 )
+
+# The text that NeMo's own transducer hears stands behind each audio (SALMWithAsrDecoder).
+case(
+    "llama_asr_decoder",
+    options(
+        llm_config(num_key_value_heads=2),
+        asr_decoder={
+            "vocabulary": [f" word{i}" for i in range(7, 19)],
+            "pred_hidden": 10,
+            "pred_rnn_layers": 2,
+            "joint_hidden": 14,
+            "max_symbols": 3,
+        },
+        asr_transcript_drop_prob=0.0,
+        enc=small_encoder(conv_norm_type="layer_norm"),
+        freeze_params=["^perception\\.asr\\..+$"],
+    ),
+    seed=61,
+    rows=PLAIN_ROWS,
+    prompts=PLAIN_PROMPTS,
+    audio_lens=(9000, 6400),
+    prompt_audios=(0, 1),
+)
+
+# A transducer that jumps (TDT), as in NeMo's salm_asr_decoder_qformer.yaml.
+case(
+    "llama_asr_decoder_tdt",
+    options(
+        llm_config(num_key_value_heads=2),
+        asr_decoder={
+            "vocabulary": [f" word{i}" for i in range(7, 19)],
+            "durations": [0, 1, 2],
+            "pred_hidden": 10,
+            "pred_rnn_layers": 2,
+            "joint_hidden": 14,
+            "max_symbols": 3,
+        },
+        asr_transcript_drop_prob=0.0,
+        enc=small_encoder(conv_norm_type="layer_norm"),
+        freeze_params=["^perception\\.asr\\..+$"],
+    ),
+    seed=81,
+    rows=PLAIN_ROWS,
+    prompts=PLAIN_PROMPTS,
+    audio_lens=(9000, 12400),
+    prompt_audios=(0, 1),
+)

@@ -1,6 +1,7 @@
 // s2s-run generate [CONFIG] --checkpoint DIR --input WAV... --output DIR [--stream]
 // s2s-run generate [CONFIG] --checkpoint DIR --prompt TEXT... [--chat] [--output DIR]
 //   The second form also makes a model that speaks a given text speak; it needs --output.
+// s2s-run generate [CONFIG] --checkpoint DIR --input WAV|MANIFEST... --prompt TEXT [--output DIR]
 
 #include "s2s_run/run/generate.h"
 
@@ -39,11 +40,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-struct HeardRecording {
-  std::string path;
-  Wave wave;
-};
-
 std::vector<std::string> audio_files(const std::string& folder) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -53,23 +49,6 @@ std::vector<std::string> audio_files(const std::string& folder) {
   if (files.empty()) throw audio_errors::no_waves(folder);
   std::sort(files.begin(), files.end());
   return files;
-}
-
-/// Reads all of `paths`: files, and the audio files of folders, sorted by name. Errors: those of
-/// read_wave, [data/no-recording] for a folder without audio.
-std::vector<HeardRecording> read_recordings(const std::vector<std::string>& paths, int64_t channel,
-                                            int64_t sample_rate_hz) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    const std::vector<std::string> found =
-        fs::is_directory(path) ? audio_files(path) : std::vector<std::string>{path};
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  std::vector<HeardRecording> recordings;
-  for (const std::string& file : files) {
-    recordings.push_back({file, read_wave(file, channel, sample_rate_hz)});
-  }
-  return recordings;
 }
 
 /// The answer to one input, and timings.
@@ -262,11 +241,16 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   model->train(false);
   const std::string& type = setup.builder().settings().model.type;
   if (auto* const writer = find_capability<TextGenerator>(*model)) {
-    answer_prompts(arguments, setup.config(), type, *writer);
+    const auto warn = [&log](const std::string& message) { log.warning(message); };
+    if (writer->source_sample_rate_hz() > 0) {
+      answer_conversations(arguments, {type, setup.config(), *writer, warn});
+    } else {
+      answer_prompts(arguments, setup.config(), type, *writer);
+    }
     return 0;
   }
   if (auto* const speaker = find_capability<SpeaksText>(*model)) {
-    speak_prompts(arguments, setup.config(), type, *speaker, setup.builder().device());
+    speak_prompts(arguments, type, *speaker, setup.builder().device());
     return 0;
   }
   auto& speech = require_capability<AnswersSpeech>(*model, type, "answer recordings");
@@ -306,6 +290,10 @@ void add_text_options(const Command& command, GenerateArguments& arguments) {
       .positive();
   command.option("--stop", text.stop, "text that ends an answer; may be repeated").takes_one();
   command
+      .option("--end-token", arguments.end_tokens,
+              "token that ends an answer, beside the model's own; may be repeated")
+      .takes_one();
+  command
       .option("--num-beams", text.num_beams,
               "above 1: beam search with so many beams, without sampling")
       .positive();
@@ -313,9 +301,31 @@ void add_text_options(const Command& command, GenerateArguments& arguments) {
                  "beam search divides scores by length to this power (default: 1)");
   command.option("--batch-size", arguments.batch_size, "prompts answered together (default: 8)")
       .positive();
+  command.option("--system-prompt", arguments.system_prompt,
+                 "text of the system for conversations that have none");
+  command
+      .option("--normalizer", arguments.normalizer,
+              "how texts are written alike before words are compared with a reference: english "
+              "(default), basic or none")
+      .one_of({"english", "basic", "none"});
 }
 
 }  // namespace
+
+std::vector<HeardRecording> read_recordings(const std::vector<std::string>& paths, int64_t channel,
+                                            int64_t sample_rate_hz) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    const std::vector<std::string> found =
+        fs::is_directory(path) ? audio_files(path) : std::vector<std::string>{path};
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  std::vector<HeardRecording> recordings;
+  for (const std::string& file : files) {
+    recordings.push_back({file, read_wave(file, channel, sample_rate_hz)});
+  }
+  return recordings;
+}
 
 void setup_generate(const Command& program) {
   const Command command = program.command(
@@ -325,9 +335,13 @@ void setup_generate(const Command& program) {
   command
       .option("--input", arguments.inputs,
               "user recordings, or folders of recordings; for a model that reads text: files with "
-              "a prompt per line (.jsonl: {\"prompt\"} or {\"messages\"})")
+              "a prompt per line (.jsonl: {\"prompt\"} or {\"messages\"}), and, if it hears, with "
+              "recordings or conversations (cuts, NeMo's manifests)")
       .check(not_an_option, "recording");
-  command.option("--prompt", arguments.prompts, "text to continue, or to speak; may be repeated")
+  command
+      .option("--prompt", arguments.prompts,
+              "text to continue, or to speak; may be repeated; with recordings: what to do with "
+              "them")
       .takes_one();
   command.flag("--chat", arguments.chat,
                "each prompt of --prompt, or line of a text file, is a user's message: the chat "

@@ -1,9 +1,15 @@
 #pragma once
 // Parts of `generate`.
 
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "audio/wave_file.h"
+#include "s2s/config.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/token_sampling.h"
 #include "s2s_run/config/config_arguments.h"
@@ -23,7 +29,50 @@ struct GenerateArguments {
   bool force = false;
   SamplingOptions sampling;
   TextGenerationOptions text;
+  std::string system_prompt;
+  std::vector<std::string> end_tokens;
+  std::string normalizer = "english";
 };
+
+struct HeardRecording {
+  std::string path;
+  Wave wave;
+};
+
+/// Reads all of `paths`: files, and the audio files of folders, sorted by name. Errors: those of
+/// read_wave, [data/no-recording] for a folder without audio.
+std::vector<HeardRecording> read_recordings(const std::vector<std::string>& paths, int64_t channel,
+                                            int64_t sample_rate_hz);
+
+/// Writes answers.jsonl, a line per answer as soon as it is there.
+class AnswerLines {
+ public:
+  /// folder: "" for none. Errors: [io/exists].
+  AnswerLines(const std::string& folder, bool force);
+  void add(const nlohmann::ordered_json& line);
+
+ private:
+  std::string path_;
+  std::optional<std::ofstream> lines_;
+};
+
+/// The prompts of a file: a line each; in a .jsonl file the value of "prompt".
+/// Errors: [data/prompt].
+std::vector<std::string> prompts_of_file(const std::string& path);
+
+/// What a model that hears and writes is asked with.
+struct AskedModel {
+  const std::string& type;
+  const Config& config;
+  TextGenerator& writer;
+  std::function<void(const std::string& message)> warn;
+};
+
+/// Answers recordings and conversations of --input with text, in the model's prompt format; without
+/// --input, the prompts of --prompt. Prints each answer, word errors and speed, and writes
+/// answers.jsonl to --output if that is given.
+/// Errors: [usage/arguments], [data/prompt-format], [data/prompt-turns], those of data sets.
+void answer_conversations(const GenerateArguments& arguments, const AskedModel& model);
 
 /// Throws [usage/arguments]: what a model of `type` needs to answer.
 [[noreturn]] void throw_no_input(const std::string& type, const std::string& needed);
@@ -31,13 +80,11 @@ struct GenerateArguments {
 /// Speaks the prompts of --prompt and of the files of --input. Writes a WAV file for each, and
 /// answers.jsonl, to --output.
 /// Errors: [usage/arguments], [data/prompt], [io/exists], [io/write], those of the voice.
-void speak_prompts(const GenerateArguments& arguments, const Config& config,
-                   const std::string& type, SpeaksText& model, at::Device device);
+void speak_prompts(const GenerateArguments& arguments, const std::string& type, SpeaksText& model,
+                   at::Device device);
 
-/// The texts of --prompt and of the files of --input, as they are.
-/// Errors: [usage/arguments], [data/prompt].
-std::vector<std::string> prompts_of(const GenerateArguments& arguments, const Config& config,
-                                    const std::string& type, const Tokenizer& tokenizer);
+/// The texts of --prompt and of the files of --input. Errors: [usage/arguments], [data/prompt].
+std::vector<std::string> prompts_of(const GenerateArguments& arguments, const std::string& type);
 
 /// Answers the prompts of --prompt and the prompts and chats of the files of --input. Prints each
 /// answer, and writes answers.jsonl to --output if that is given. `config`: of the run; its

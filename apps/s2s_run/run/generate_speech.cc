@@ -56,9 +56,9 @@ std::vector<at::Tensor> codes_of(SpeaksText& model, const std::vector<std::strin
 
 }  // namespace
 
-void speak_prompts(const GenerateArguments& arguments, const Config& config,
-                   const std::string& type, SpeaksText& model, at::Device device) {
-  const std::vector<std::string> prompts = prompts_of(arguments, config, type, model.tokenizer());
+void speak_prompts(const GenerateArguments& arguments, const std::string& type, SpeaksText& model,
+                   at::Device device) {
+  const std::vector<std::string> prompts = prompts_of(arguments, type);
   if (arguments.output.empty()) throw_no_input(type, "--output FOLDER");
   const fs::path folder = arguments.output;
   std::vector<std::string> files = {(folder / "answers.jsonl").string()};

@@ -24,11 +24,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kNoPrompts = "--prompt TEXT, or --input FILE with prompts";
 constexpr uint64_t kLongestFile = uint64_t{1} << 30;
 
 /// A file of prompts that cannot be read as one.
 [[noreturn]] void throw_file(const std::string& path, const std::string& found) {
   throw data::text_errors::prompt(printable_name(path), found, {});
+}
+
+bool is_json_lines(const std::string& path) { return fs::path(path).extension() == ".jsonl"; }
+
+/// Calls `read` with each line that is not empty, and its place. Errors: [data/prompt].
+template <class Read>
+void read_lines(const std::string& path, const Read& read) {
+  if (fs::is_directory(path)) throw_file(path, "this is a folder");
+  if (!fs::exists(path)) throw_file(path, "there is no such file");
+  const std::string text = read_small_file(path, kLongestFile);
+  data::LineOrigin origin{printable_name(path), 0};
+  bool has_any = false;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    ++origin.line;
+    if (line.empty()) continue;
+    has_any = true;
+    read(line, origin);
+  }
+  if (!has_any) throw_file(path, "the file is empty");
 }
 
 /// The keys of lines, and the chat template, as for the training data of the run.
@@ -57,25 +80,14 @@ class PromptReader {
 
   /// A prompt per line; in a .jsonl file a JSON object.
   void read_file(const std::string& path) {
-    if (fs::is_directory(path)) throw_file(path, "this is a folder");
-    if (!fs::exists(path)) throw_file(path, "there is no such file");
-    const std::string text = read_small_file(path, kLongestFile);
-    const bool is_json = fs::path(path).extension() == ".jsonl";
-    const size_t before = prompts_.size();
-    data::LineOrigin origin{printable_name(path), 0};
-    for (size_t begin = 0; begin < text.size();) {
-      const size_t end = std::min(text.find('\n', begin), text.size());
-      const std::string line = text.substr(begin, end - begin);
-      begin = end + 1;
-      ++origin.line;
-      if (line.empty()) continue;
+    const bool is_json = is_json_lines(path);
+    read_lines(path, [&](const std::string& line, const data::LineOrigin& origin) {
       if (is_json) {
         prompts_.push_back(encoder_.of_line(line, origin));
       } else {
         read_text(line, origin.text());
       }
-    }
-    if (prompts_.size() == before) throw_file(path, "the file is empty");
+    });
   }
 
   const std::vector<data::EncodedPrompt>& prompts() const { return prompts_; }
@@ -94,41 +106,44 @@ PromptReader read_prompts(const GenerateArguments& arguments, const Config& conf
   for (const std::string& prompt : arguments.prompts) reader.read_text(prompt, "--prompt");
   for (const std::string& path : arguments.inputs) reader.read_file(path);
   if (reader.prompts().empty()) {
-    throw_no_input(type, "--prompt TEXT, or --input FILE with prompts");
+    throw_no_input(type, kNoPrompts);
   }
   return reader;
 }
 
-/// Writes answers.jsonl, a line per answer as soon as it is there.
-class AnswerLines {
- public:
-  AnswerLines(const std::string& folder, bool force) {
-    if (folder.empty()) return;
-    path_ = (fs::path(folder) / "answers.jsonl").string();
-    require_new({path_}, force);
-    make_folders(folder);
-    lines_.emplace(path_);
-  }
-  void add(const data::EncodedPrompt& prompt, const TextAnswer& answer) {
-    fmt::print("{}\n  {}\n", printable(prompt.asked), printable(answer.text));
-    std::fflush(stdout);
-    if (!lines_) return;
-    const nlohmann::ordered_json line = {{"prompt", prompt.text},
-                                         {"text", answer.text},
-                                         {"tokens", answer.tokens},
-                                         {"ended", answer.is_ended}};
-    // Texts of models and of command lines need not be whole characters.
-    *lines_ << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-            << std::endl;
-    if (!*lines_) throw write_error(path_, "cannot write", errno);
-  }
-
- private:
-  std::string path_;
-  std::optional<std::ofstream> lines_;
-};
-
 }  // namespace
+
+std::vector<std::string> prompts_of_file(const std::string& path) {
+  std::vector<std::string> prompts;
+  const bool is_json = is_json_lines(path);
+  read_lines(path, [&](const std::string& line, const data::LineOrigin& origin) {
+    if (!is_json) return prompts.push_back(line);
+    const auto object = try_parse_foreign_json<nlohmann::json>(line);
+    const auto prompt = object.is_object() ? object.find("prompt") : object.end();
+    if (!object.is_object() || prompt == object.end() || !prompt->is_string()) {
+      throw_file(origin.text(), object.is_discarded() ? "the line is not JSON"
+                                                      : "the line has no text \"prompt\"");
+    }
+    prompts.push_back(prompt->get<std::string>());
+  });
+  return prompts;
+}
+
+AnswerLines::AnswerLines(const std::string& folder, bool force) {
+  if (folder.empty()) return;
+  path_ = (fs::path(folder) / "answers.jsonl").string();
+  require_new({path_}, force);
+  make_folders(folder);
+  lines_.emplace(path_);
+}
+
+void AnswerLines::add(const nlohmann::ordered_json& line) {
+  if (!lines_) return;
+  // Texts of models and of command lines need not be whole characters.
+  *lines_ << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+          << std::endl;
+  if (!*lines_) throw write_error(path_, "cannot write", errno);
+}
 
 void throw_no_input(const std::string& type, const std::string& needed) {
   throw Error(ExitCode::kUsage, "usage/arguments",
@@ -136,14 +151,14 @@ void throw_no_input(const std::string& type, const std::string& needed) {
                           type, needed));
 }
 
-std::vector<std::string> prompts_of(const GenerateArguments& arguments, const Config& config,
-                                    const std::string& type, const Tokenizer& tokenizer) {
-  std::vector<std::string> texts;
-  for (const data::EncodedPrompt& prompt :
-       read_prompts(arguments, config, type, tokenizer).prompts()) {
-    texts.push_back(prompt.text);
+std::vector<std::string> prompts_of(const GenerateArguments& arguments, const std::string& type) {
+  std::vector<std::string> prompts = arguments.prompts;
+  for (const std::string& path : arguments.inputs) {
+    const std::vector<std::string> more = prompts_of_file(path);
+    prompts.insert(prompts.end(), more.begin(), more.end());
   }
-  return texts;
+  if (prompts.empty()) throw_no_input(type, kNoPrompts);
+  return prompts;
 }
 
 void answer_prompts(const GenerateArguments& arguments, const Config& config,
@@ -161,7 +176,15 @@ void answer_prompts(const GenerateArguments& arguments, const Config& config,
     std::vector<TextPrompt> batch;
     for (size_t i = begin; i < end_of_batch; ++i) batch.push_back({prompts[i].ids, {}});
     const auto texts = model.continue_prompts(batch, options, arguments.sampling);
-    for (size_t i = begin; i < end_of_batch; ++i) answers.add(prompts[i], texts[i - begin]);
+    for (size_t i = begin; i < end_of_batch; ++i) {
+      const TextAnswer& answer = texts[i - begin];
+      fmt::print("{}\n  {}\n", printable(prompts[i].asked), printable(answer.text));
+      std::fflush(stdout);
+      answers.add({{"prompt", prompts[i].text},
+                   {"text", answer.text},
+                   {"tokens", answer.tokens},
+                   {"ended", answer.is_ended}});
+    }
   }
 }
 

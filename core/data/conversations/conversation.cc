@@ -37,11 +37,12 @@ void check_tags(const AudioConversation& conversation, const ConversationRules& 
 
 }  // namespace
 
-AudioConversation conversation_of(const Cut& cut) {
+AudioConversation conversation_of(const Cut& cut, bool needs_answer) {
   AudioConversation conversation{cut.id, cut.place(), cut.custom_text("system_prompt").value_or(""),
                                  turns_of_prompt_cut(cut)};
   if (!conversation.turns.empty()) return conversation;
-  if (cut.supervisions.empty() || !cut.supervisions.front().text) {
+  const bool has_answer = !cut.supervisions.empty() && cut.supervisions.front().text;
+  if (!has_answer && needs_answer) {
     throw conversation_errors::prompt(conversation.place, "any", "the cut has no text",
                                       "the answer as the text of its first turn");
   }
@@ -51,8 +52,41 @@ AudioConversation conversation_of(const Cut& cut) {
   }
   if (const auto context = cut.custom_text("context")) turns.push_back({"user", *context, nullptr});
   turns.push_back({"user", "", std::make_shared<const Cut>(cut)});
-  turns.push_back({"assistant", *cut.supervisions.front().text, nullptr});
+  if (has_answer) turns.push_back({kAssistant, *cut.supervisions.front().text, nullptr});
   return conversation;
+}
+
+AudioConversation without_answer(AudioConversation conversation) {
+  auto& turns = conversation.turns;
+  while (!turns.empty() && turns.back().role == kAssistant) turns.pop_back();
+  return conversation;
+}
+
+void add_turns(AudioConversation& conversation, const AddedTurns& added, const std::string& tag) {
+  auto& turns = conversation.turns;
+  const auto has = [&](const std::string& role, bool counts_audio) {
+    return std::any_of(turns.begin(), turns.end(), [&](const SpokenOrWritten& turn) {
+      return turn.role == role && (counts_audio || !turn.audio);
+    });
+  };
+  if (!added.user.empty() && !has("user", false)) {
+    const auto is_audio = [](const SpokenOrWritten& turn) { return turn.audio != nullptr; };
+    const auto num_audios = std::count_if(turns.begin(), turns.end(), is_audio);
+    if (count_of(added.user, tag) == 0) {
+      turns.insert(turns.begin(), {"user", added.user, nullptr});
+    } else if (num_audios == 1 && count_of(added.user, tag) == 1) {
+      std::find_if(turns.begin(), turns.end(), is_audio)->text = added.user;
+    } else {
+      throw conversation_errors::prompt(
+          conversation.place, "any",
+          fmt::format("{} audios, and the user's prompt has {} places for them ({})", num_audios,
+                      count_of(added.user, tag), tag),
+          "a prompt without the tag, which comes before the audio, or with one tag for one audio");
+    }
+  }
+  if (!added.system.empty() && !has("system", true)) {
+    turns.insert(turns.begin(), {"system", added.system, nullptr});
+  }
 }
 
 EncodedPrompt encode_conversation(const AudioConversation& conversation,
@@ -63,7 +97,8 @@ EncodedPrompt encode_conversation(const AudioConversation& conversation,
   prompt.seed = fnv1a(conversation.id) >> 1;
   std::vector<PromptTurn> turns;
   for (const SpokenOrWritten& turn : conversation.turns) {
-    turns.push_back({turn.role, turn.audio ? rules.audio_locator_tag : turn.text});
+    const bool is_bare = turn.audio && turn.text.empty();
+    turns.push_back({turn.role, is_bare ? rules.audio_locator_tag : turn.text});
   }
   if (prompt.format == "llama2") {  // it has the system's text in the first turn of the user
     prompt.system_prompt = conversation.system_prompt;
@@ -75,21 +110,21 @@ EncodedPrompt encode_conversation(const AudioConversation& conversation,
   return encode_prompt(std::move(turns), prompt, tokenizer, conversation.place);
 }
 
-int64_t num_positions(const AudioConversation& conversation, const ConversationRules& rules,
-                      const Tokenizer& tokenizer, bool whole) {
+ConversationLength length_of(const AudioConversation& conversation, const ConversationRules& rules,
+                             const Tokenizer& tokenizer) {
   const EncodedPrompt prompt = encode_conversation(conversation, rules, tokenizer);
-  auto count = static_cast<int64_t>(prompt.ids.size());
-  if (!whole) {
-    while (count > 0 && prompt.mask[static_cast<size_t>(count - 1)]) --count;
+  const auto first_of_answer =
+      std::find(prompt.mask.rbegin(), prompt.mask.rend(), false).base() - prompt.mask.begin();
+  ConversationLength length;
+  length.input = first_of_answer;
+  length.output = static_cast<int64_t>(prompt.ids.size()) - length.input;
+  for (const SpokenOrWritten& turn : conversation.turns) {
+    if (!turn.audio) continue;
+    const double frames = std::ceil(turn.audio->duration_s / rules.token_equivalent_duration_s);
+    const bool is_last = &turn == &conversation.turns.back();
+    (is_last ? length.output : length.input) += static_cast<int64_t>(frames) - 1;
   }
-  for (size_t i = 0; i < conversation.turns.size(); ++i) {
-    const SpokenOrWritten& turn = conversation.turns[i];
-    if (!turn.audio || (!whole && i + 1 == conversation.turns.size())) continue;
-    count += static_cast<int64_t>(
-                 std::ceil(turn.audio->duration_s / rules.token_equivalent_duration_s)) -
-             1;
-  }
-  return count;
+  return length;
 }
 
 }  // namespace s2s::data

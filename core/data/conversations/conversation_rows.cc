@@ -11,6 +11,7 @@ namespace {
 struct ConversationRow : RowContent {
   std::string id, answer;
   EncodedPrompt prompt;
+  std::vector<int64_t> question;  // without the answer at its end
   std::vector<at::Tensor> audios_S;
 };
 
@@ -18,20 +19,18 @@ const ConversationRow& row_of(const RowContent& content) {
   return static_cast<const ConversationRow&>(content);
 }
 
-/// Rows padded on the left.
-template <class Value, class Item>
+/// Rows padded on the left. `items`: the items of a row.
+template <class Value, class Items>
 at::Tensor left_padded(const std::vector<const RowContent*>& rows, at::ScalarType type,
-                       double padding, Item item) {
+                       double padding, Items items) {
   size_t width = 0;
-  for (const RowContent* row : rows) width = std::max(width, row_of(*row).prompt.ids.size());
+  for (const RowContent* row : rows) width = std::max(width, items(row_of(*row)).size());
   const at::Tensor out = at::full({static_cast<int64_t>(rows.size()), static_cast<int64_t>(width)},
                                   padding, at::TensorOptions(type));
   auto* const values = out.mutable_data_ptr<Value>();
   for (size_t b = 0; b < rows.size(); ++b) {
-    const size_t length = row_of(*rows[b]).prompt.ids.size();
-    for (size_t t = 0; t < length; ++t) {
-      values[(b + 1) * width - length + t] = item(row_of(*rows[b]).prompt, t);
-    }
+    const auto& row = items(row_of(*rows[b]));
+    std::copy(row.begin(), row.end(), values + (b + 1) * width - row.size());
   }
   return out;
 }
@@ -42,7 +41,8 @@ ConversationRows::ConversationRows(ConversationRules rules, const Tokenizer& tok
     : rules_(std::move(rules)), tokenizer_(tokenizer) {}
 
 std::unique_ptr<RowContent> ConversationRows::load(const Cut& cut, AudioLoader& audio) const {
-  const AudioConversation conversation = conversation_of(cut);
+  AudioConversation conversation = conversation_of(cut, rules_.needs_answer);
+  add_turns(conversation, rules_.added, rules_.audio_locator_tag);
   auto row = std::make_unique<ConversationRow>();
   row->id = conversation.id;
   row->prompt = encode_conversation(conversation, rules_, tokenizer_);
@@ -50,6 +50,10 @@ std::unique_ptr<RowContent> ConversationRows::load(const Cut& cut, AudioLoader& 
     if (turn.audio) row->audios_S.push_back(audio.source(*turn.audio, rules_.sample_rate_hz));
     if (turn.role == "assistant" && !turn.audio) row->answer = turn.text;
   }
+  if (!rules_.has_prompts) return row;
+  const AudioConversation question = without_answer(std::move(conversation));
+  if (question.turns.empty()) return row;
+  row->question = encode_conversation(question, rules_, tokenizer_).ids;
   return row;
 }
 
@@ -75,10 +79,12 @@ Batch ConversationRows::collate(const std::vector<const RowContent*>& rows) cons
   batch.others["audios"] = audios_AS;
   batch.others["audio_lens"] = at::tensor(lengths, at::kLong);
   batch.others["input_ids"] = left_padded<int64_t>(
-      rows, at::kLong, pad, [](const EncodedPrompt& prompt, size_t t) { return prompt.ids[t]; });
+      rows, at::kLong, pad, [](const ConversationRow& row) -> auto& { return row.prompt.ids; });
   batch.others["loss_mask"] = left_padded<bool>(
-      rows, at::kBool, 0,
-      [](const EncodedPrompt& prompt, size_t t) { return static_cast<bool>(prompt.mask[t]); });
+      rows, at::kBool, 0, [](const ConversationRow& row) -> auto& { return row.prompt.mask; });
+  if (!rules_.has_prompts) return batch;
+  batch.others["prompt_ids"] = left_padded<int64_t>(
+      rows, at::kLong, pad, [](const ConversationRow& row) -> auto& { return row.question; });
   return batch;
 }
 
@@ -90,6 +96,9 @@ Batch ConversationRows::first_row(const Batch& batch) const {
   row.ids = {batch.ids.front()};
   row.target_texts = {batch.target_texts.front()};
   row.others["input_ids"] = ids_1T.clone();
+  if (rules_.has_prompts) {
+    row.others["prompt_ids"] = batch.others.at("prompt_ids").narrow(0, 0, 1).clone();
+  }
   row.others["loss_mask"] = batch.others.at("loss_mask").narrow(0, 0, 1).clone();
   row.others["audios"] = batch.others.at("audios").narrow(0, 0, num_audios).clone();
   row.others["audio_lens"] = batch.others.at("audio_lens").narrow(0, 0, num_audios).clone();

@@ -8,7 +8,9 @@
 namespace s2s::data {
 
 /// Batch::others: audios [A, S] float32, audio_lens [A] int64, input_ids [B, T] int64 and loss_mask
-/// [B, T] bool, ids padded on the left with PAD; A audios of all rows, in order. Batch::ids.
+/// [B, T] bool, ids padded on the left with PAD; A audios of all rows, in order. With
+/// ConversationRules::has_prompts also prompt_ids [B, P]: the rows without the answers at their
+/// end, and what begins an answer. Batch::ids. Batch::target_texts: the last answers.
 /// Source: NeMo salm_dataset.py.
 class ConversationRows : public RowKind {
  public:

@@ -5,6 +5,7 @@
 
 #include "conversations/conversation_errors.h"
 #include "conversations/conversation_rows.h"
+#include "conversations/prompt_source.h"
 #include "files/command_rules.h"
 #include "loader/audio_cache.h"
 #include "loader/cuts_source.h"
@@ -15,8 +16,6 @@ namespace s2s {
 namespace {
 
 using data::ConversationRules;
-
-constexpr const char* kDefaultTag = "<|audioplaceholder|>";
 
 /// Keys of the data block that a conversation has a use for.
 DuplexDataOptions read_data_block(const DataContext& context, Findings findings) {
@@ -32,7 +31,7 @@ ConversationRules rules_of(const data::DatasetOptions& options, const DuplexData
                            const std::string& path) {
   ConversationRules rules;
   rules.prompt_format = options.batches.prompt_format.value_or("");
-  rules.audio_locator_tag = options.batches.audio_locator_tag.value_or(kDefaultTag);
+  rules.audio_locator_tag = options.batches.audio_locator_tag.value_or(rules.audio_locator_tag);
   rules.sample_rate_hz = options.source.sample_rate.value_or(duplex.source_sample_rate);
   rules.token_equivalent_duration_s = options.batches.token_equivalent_duration.value_or(0);
   const auto& known = data::prompt_formats();
@@ -53,6 +52,7 @@ void take_over(data::CutBatchesOptions& o, const ConversationRules& rules,
     }
     o.batch_duration = o.batch_tokens;
     o.quadratic_duration = o.quadratic_factor;
+    o.max_tps = o.max_tpt.is_list() ? std::exchange(o.max_tpt, {}) : Config();
   }
   o.prompt_format.reset();
   o.token_equivalent_duration.reset();
@@ -61,16 +61,21 @@ void take_over(data::CutBatchesOptions& o, const ConversationRules& rules,
   o.use_multimodal_sampling = false;
 }
 
-}  // namespace
-
-std::unique_ptr<DataSource> open_conversation_source(const Config& block,
-                                                     const DataContext& context) {
+/// `added`: prompts that are to be answered get these turns; null: batches to learn from.
+std::unique_ptr<DataSource> open_source(const Config& block, const data::AddedTurns* added,
+                                        const DataContext& context) {
   data::DatasetBlock read = data::read_dataset_block(block, context.path);
   const data::CutsSourceOptions options = read.options.source;
   const DuplexDataOptions duplex = read_data_block(context, read.findings);
-  const ConversationRules rules = rules_of(read.options, duplex, context.path);
+  ConversationRules rules = rules_of(read.options, duplex, context.path);
+  // A finite set is a validation's, which may compare answers.
+  rules.has_prompts = added != nullptr || !options.repeat;
+  rules.needs_answer = added == nullptr;
+  if (added != nullptr) rules.added = *added;
   const bool whole = read.options.batches.measure_total_length;
   const bool in_tokens = read.options.batches.use_multimodal_sampling;
+  const Config& bins = read.options.batches.bucket_duration_bins;
+  const bool is_2d = bins.is_list() && !bins.items().empty() && bins.items().front().is_list();
   take_over(read.options.batches, rules, context.path);
   allow_typed_commands(block);
   if (duplex.allow_commands) allow_data_commands();
@@ -81,20 +86,34 @@ std::unique_ptr<DataSource> open_conversation_source(const Config& block,
   if (context.tokenizer != nullptr) {
     parts.kind = std::make_shared<data::ConversationRows>(rules, *context.tokenizer);
   }
-  parts.open = [read = std::move(read), rules, whole,
+  parts.open = [read = std::move(read), rules, whole, is_2d,
                 in_tokens](const data::CutBatchesContext& where) {
     data::CutBatchesContext here = where;
     here.as_prompts = true;
     if (in_tokens) {
-      here.measure = [rules, whole, tokenizer = where.tokenizer](const Cut& cut) {
-        return static_cast<double>(
-            num_positions(data::conversation_of(cut), rules, *tokenizer, whole));
+      here.measure = [rules, whole, is_2d, tokenizer = where.tokenizer](const Cut& cut) {
+        const data::ConversationLength length =
+            data::length_of(data::conversation_of(cut, rules.needs_answer), rules, *tokenizer);
+        const int64_t counted = whole && !is_2d ? length.total() : length.input;
+        return data::CutSize{static_cast<double>(counted), length.output};
       };
     }
     return data::open_cut_batches(read, here);
   };
   return std::make_unique<data::CutsSource>(options, BatchSpec{duplex, 0}, context,
                                             std::move(parts));
+}
+
+}  // namespace
+
+std::unique_ptr<DataSource> open_conversation_source(const Config& block,
+                                                     const DataContext& context) {
+  return open_source(block, nullptr, context);
+}
+
+std::unique_ptr<DataSource> data::open_prompt_source(const Config& block, const AddedTurns& added,
+                                                     const DataContext& context) {
+  return open_source(block, &added, context);
 }
 
 OptionTable list_conversation_source_options() { return list_options<data::DatasetOptions>(); }

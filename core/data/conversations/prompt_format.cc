@@ -13,8 +13,6 @@
 namespace s2s::data {
 namespace {
 
-constexpr const char* kAssistant = "assistant";
-
 /// What stands around the text of a role. BOS and EOS are ids, never text.
 struct RoleTemplate {
   std::string role;

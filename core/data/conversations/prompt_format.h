@@ -9,6 +9,8 @@
 
 namespace s2s::data {
 
+inline constexpr const char* kAssistant = "assistant";
+
 /// Text with a role. The place of an audio is the tag, as text.
 struct PromptTurn {
   std::string role;  // system, user, assistant

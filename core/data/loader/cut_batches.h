@@ -14,6 +14,7 @@
 #include "s2s/data/cuts.h"
 #include "s2s/error.h"
 #include "s2s/kinds/tokenizer.h"
+#include "samplers/buckets.h"
 
 namespace s2s::data {
 
@@ -31,9 +32,9 @@ struct CutBatchesContext : DataContext {
   std::function<void(const Error&)> on_bad = {};
   /// Conversations stay what they are (streams/prompt_cut.h), in place of duplex dialogues.
   bool as_prompts = false;
-  /// What counts for the size of batches, in place of seconds (`batch_duration` and the bounds of
-  /// buckets). Empty: seconds.
-  std::function<double(const Cut&)> measure = {};
+  /// What counts for the size of batches, in place of seconds and tokens (`batch_duration` and the
+  /// bounds of buckets). Empty: seconds.
+  CutMeasure measure = {};
 };
 
 /// A cut of a batch, cheap to hold: its token names it.

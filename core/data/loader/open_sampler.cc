@@ -58,7 +58,7 @@ void set_common(const DatasetScope& scope, SamplerOptions& sampler) {
   sampler.drop_last = o.drop_last;
   sampler.warn = scope.context->warn;
   if (const auto& measure = scope.context->measure) {
-    sampler.measure = [measure](const Cut& cut) { return CutSize{measure(cut), 0}; };
+    sampler.measure = measure;
     sampler.functions = "measured";
     return;
   }
@@ -191,8 +191,9 @@ SamplerPtr open_sampler(StreamPtr source, const DatasetScope& scope) {
     source = filter(
         std::move(source),
         [bins, tokenizer, measure = scope.context->measure](const Cut& cut) {
+          if (measure) return fits_bucket(bins, measure(cut));
           const int64_t tokens = tokenizer == nullptr ? 0 : count_tokens(cut, *tokenizer);
-          return fits_bucket(bins, {measure ? measure(cut) : cut.duration_s, tokens});
+          return fits_bucket(bins, {cut.duration_s, tokens});
         },
         "fits a bucket");
   }

@@ -60,6 +60,7 @@ Generation AnswersSpeech::answer(const Batch& batch, bool decode_audio) {
 TextGenerator::~TextGenerator() = default;
 SpokenChannel::~SpokenChannel() = default;
 SpeaksText::~SpeaksText() = default;
+std::vector<TextPrompt> TextGenerator::prompts_of(const Batch&) { return {}; }
 int64_t TextGenerator::source_sample_rate_hz() const { return 0; }
 Optimizer::~Optimizer() = default;
 bool Optimizer::step_scaled(double, const GradientScale&) { return false; }

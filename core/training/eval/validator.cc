@@ -9,6 +9,7 @@
 #include "eval/metrics/example_exchange.h"
 #include "eval/metrics/example_measures.h"
 #include "s2s/nn/full_precision.h"
+#include "s2s/nn/token_sampling.h"
 
 namespace s2s {
 namespace {
@@ -79,6 +80,7 @@ Validator::Validator(Model& model, const Sets& sets, ValidationSettings settings
     : model_(model),
       speech_(find_capability<AnswersSpeech>(model)),
       speaker_(speech_ == nullptr ? find_capability<SpeaksText>(model) : nullptr),
+      writer_(speech_ == nullptr ? find_capability<TextGenerator>(model) : nullptr),
       sets_(sets),
       settings_(std::move(settings)) {}
 
@@ -90,7 +92,8 @@ void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, Metric
   if (turn.counts) add_sums(sums, more);
   // Ranks of a sharded model answer together, even when the batch of one of them does not count.
   if (!is_answered(turn.first)) return;
-  if (speech_ == nullptr) return answer(turn, on_device, speak(sets, on_device));
+  if (writer_ != nullptr) return write(sets, turn, on_device);
+  if (speaker_ != nullptr) return answer(turn, on_device, speak(sets, on_device));
   if (!on_device.source_audio_BS.defined()) return;
   const Batch wide = as_wide_as_all(on_device, sets);
   answer(turn, wide, speech_->answer(wide, /*decode_audio=*/true));
@@ -116,7 +119,7 @@ Generation Validator::speak(SharedSets& sets, const Batch& batch) {
 
 bool Validator::is_answered(int64_t number) const {
   if (settings_.answers == Answers::kNone) return false;
-  if (speech_ == nullptr && speaker_ == nullptr) return false;
+  if (speech_ == nullptr && speaker_ == nullptr && writer_ == nullptr) return false;
   return settings_.limit_answers == 0 || number < settings_.limit_answers;
 }
 
@@ -169,6 +172,32 @@ void Validator::answer(const SharedSets::Turn& turn, const Batch& batch,
   for (size_t i = first; i < examples_.size(); ++i) {
     keep(examples_[i]);
     keep_times_only(examples_[i]);
+  }
+}
+
+/// Answers prompts greedily with text.
+void Validator::write(SharedSets& sets, const SharedSets::Turn& turn, const Batch& batch) {
+  const std::vector<TextPrompt> prompts = writer_->prompts_of(batch);
+  if (prompts.empty()) return;
+  TextGenerationOptions options;
+  options.goes_on = [&sets](bool is_open) { return sets.common_width(is_open ? 1 : 0) > 0; };
+  const std::vector<TextAnswer> answers = writer_->continue_prompts(prompts, options, {});
+  if (!turn.counts || !is_answered(turn.number)) return;
+  for (size_t b = 0; b < prompts.size(); ++b) {
+    ReportExample example;
+    example.id = batch.ids[b];
+    example.data_set = turn.set;
+    example.batch = turn.number;
+    example.texts.reference = batch.target_texts[b];
+    example.texts.text_channel = answers[b].text;
+    if (!prompts[b].audios_S.empty()) {
+      example.user = {at::cat(prompts[b].audios_S).cpu(), writer_->source_sample_rate_hz()};
+    }
+    if (settings_.answers == Answers::kNumbers) {
+      keep(example);
+      example.user = {};
+    }
+    examples_.push_back(std::move(example));
   }
 }
 

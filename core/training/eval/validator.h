@@ -56,6 +56,7 @@ class Validator {
   void run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums);
   Generation speak(SharedSets& sets, const Batch& batch);
   void answer(const SharedSets::Turn& turn, const Batch& batch, const Generation& generated);
+  void write(SharedSets& sets, const SharedSets::Turn& turn, const Batch& batch);
   ReportExample example_of(const SharedSets::Turn& turn, const Batch& batch,
                            const Generation& generated, int64_t b) const;
   void add_best_case(const Batch& batch, size_t first);
@@ -67,6 +68,7 @@ class Validator {
   Model& model_;
   AnswersSpeech* speech_;  // null: the model does not answer speech
   SpeaksText* speaker_;    // null: it does, or it does not speak the reference's text
+  TextGenerator* writer_;  // null: it does, or it does not continue prompts
   const Sets& sets_;
   ValidationSettings settings_;
   std::vector<ReportExample> examples_;

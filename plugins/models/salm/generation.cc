@@ -22,6 +22,15 @@ void check_audios(const std::vector<TextPrompt>& prompts, const RowIds& ids) {
   }
 }
 
+std::vector<int64_t> without_padding(const at::Tensor& ids_T, int64_t pad) {
+  const at::Tensor host_T = ids_T.to(at::kCPU, at::kLong).contiguous();
+  const int64_t* const begin = host_T.const_data_ptr<int64_t>();
+  const int64_t* const end = begin + host_T.numel();
+  const int64_t* const first = std::find_if(begin, end, [pad](int64_t id) { return id != pad; });
+  if (first == end) return {pad};  // something has to begin
+  return {first, end};
+}
+
 /// The prompts as NeMo's data set would make a batch of them.
 SalmBatch batch_of(const std::vector<TextPrompt>& prompts, int64_t pad, at::Device device) {
   int64_t width = 1, num_samples = 0;
@@ -57,12 +66,15 @@ SalmBatch batch_of(const std::vector<TextPrompt>& prompts, int64_t pad, at::Devi
 
 }  // namespace
 
-std::vector<PromptEmbeddings> SalmModel::embedded(const std::vector<TextPrompt>& prompts) {
+std::vector<PromptEmbeddings> SalmModel::embedded(const std::vector<TextPrompt>& prompts,
+                                                  const at::Tensor& transcripts_AW) {
   check_audios(prompts, parts_.ids);
   const at::NoGradGuard no_grad;
   const EvalScope eval(*this);
   const at::Device device = perception_.named_parameters().front().tensor->device();
-  const Prepared prepared = prepare(batch_of(prompts, parts_.ids.pad, device), false);
+  SalmBatch batch = batch_of(prompts, parts_.ids.pad, device);
+  batch.transcripts_AW = transcripts_AW;
+  const Prepared prepared = prepare(batch, false);
   std::vector<PromptEmbeddings> embedded;
   for (size_t i = 0; i < prompts.size(); ++i) {
     const at::Tensor row_LH = prepared.embeds_BLH[static_cast<int64_t>(i)];
@@ -78,6 +90,30 @@ std::vector<int64_t> SalmModel::end_tokens(const TextGenerationOptions& options)
   std::vector<int64_t> ends = options.end_tokens;
   ends.push_back(parts_.eos);
   return ends;
+}
+
+std::vector<TextPrompt> split_prompts(const SalmBatch& batch, const RowIds& ids) {
+  const at::Tensor audio_lens_A = batch.audio_lens_A.to(at::kCPU, at::kLong);
+  std::vector<TextPrompt> prompts;
+  int64_t audio = 0;
+  for (const at::Tensor& ids_T : batch.input_ids_BT.unbind()) {
+    TextPrompt& prompt = prompts.emplace_back();
+    prompt.ids = without_padding(ids_T, ids.pad);
+    const auto places = std::count(prompt.ids.begin(), prompt.ids.end(), ids.tag);
+    for (auto i = places; i > 0 && audio < audio_lens_A.size(0); --i, ++audio) {
+      const int64_t length = audio_lens_A[audio].item<int64_t>();
+      prompt.audios_S.push_back(batch.audios_AS[audio].narrow(0, 0, length));
+    }
+  }
+  return prompts;
+}
+
+std::vector<TextPrompt> SalmModel::prompts_of(const Batch& batch) {
+  const auto ids = batch.others.find("prompt_ids");
+  if (ids == batch.others.end()) return {};
+  return split_prompts(
+      {batch.others.at("audios"), batch.others.at("audio_lens"), ids->second, at::Tensor()},
+      parts_.ids);
 }
 
 std::vector<TextAnswer> SalmModel::continue_prompts(const std::vector<TextPrompt>& prompts,

@@ -35,6 +35,11 @@ SalmParts build_parts(const SalmOptions& options, const Config& model,
   parts.tokenizer = context.tokenizer;
   parts.llm = build_part<Backbone>(options.llm, model, "llm", context);
   parts.encoder = build_part<Encoder>(options.encoder, model, "encoder", context);
+  if (options.asr_decoder.is_there()) {
+    if (options.encoder_chunk_size_seconds) throw_decoder_of_chunks();
+    parts.asr_decoder = std::make_unique<AsrDecoder>(options.asr_decoder,
+                                                     parts.encoder->output_dim(), context.base_dir);
+  }
   check_sample_rate("model.encoder", parts.encoder->sample_rate_hz(), context.data,
                     "source_sample_rate");
   const int64_t vocab_size = parts.llm->shape().vocab_size;

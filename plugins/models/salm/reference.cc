@@ -20,6 +20,8 @@ Batch batch_of(const Inputs& inputs) {
   for (const char* name : {"audios", "audio_lens", "input_ids", "loss_mask"}) {
     batch.others[name] = inputs.at(name);
   }
+  const auto texts = inputs.find("transcripts");
+  if (texts != inputs.end()) batch.others["transcripts"] = texts->second;
   return batch;
 }
 
@@ -34,7 +36,7 @@ int64_t number(const Inputs& inputs, const char* name, int64_t absent) {
   return found == inputs.end() ? absent : found->second.item<int64_t>();
 }
 
-/// Answers as one tensor [B, N], PAD behind a row's end.
+/// Rows as one tensor [B, N], PAD behind a row's end.
 at::Tensor rows_of(const std::vector<std::vector<int64_t>>& answers, int64_t pad) {
   size_t width = 0;
   for (const std::vector<int64_t>& tokens : answers) width = std::max(width, tokens.size());
@@ -51,24 +53,11 @@ at::Tensor rows_of(const std::vector<std::vector<int64_t>>& answers, int64_t pad
 }
 
 /// The rows of a batch as prompts.
-std::vector<TextPrompt> prompts_of(const Inputs& inputs, const RowIds& ids) {
-  const at::Tensor ids_BT = either(inputs, "prompts", "input_ids").cpu().contiguous();
-  const at::Tensor& audios_AS = either(inputs, "prompt_audios", "audios");
-  const at::Tensor lens_A = either(inputs, "prompt_audio_lens", "audio_lens").cpu();
-  int64_t next = 0;
-  std::vector<TextPrompt> prompts;
-  for (int64_t b = 0; b < ids_BT.size(0); ++b) {
-    TextPrompt& prompt = prompts.emplace_back();
-    for (int64_t t = 0; t < ids_BT.size(1); ++t) {
-      const int64_t id = ids_BT[b][t].item<int64_t>();
-      if (prompt.ids.empty() && id == ids.pad) continue;
-      prompt.ids.push_back(id);
-      if (id != ids.tag || next >= lens_A.size(0)) continue;
-      prompt.audios_S.push_back(audios_AS[next].narrow(0, 0, lens_A[next].item<int64_t>()));
-      ++next;
-    }
-  }
-  return prompts;
+std::vector<TextPrompt> prompts_in(const Inputs& inputs, const RowIds& ids) {
+  return split_prompts(
+      {either(inputs, "prompt_audios", "audios"), either(inputs, "prompt_audio_lens", "audio_lens"),
+       either(inputs, "prompts", "input_ids"), at::Tensor()},
+      ids);
 }
 
 }  // namespace
@@ -78,8 +67,10 @@ at::Tensor SalmModel::generated(const Inputs& inputs, int64_t num_beams) {
   decoding.max_new_tokens = number(inputs, "max_new_tokens", kDefaultNewTokens);
   decoding.num_beams = num_beams;
   decoding.end_tokens = end_tokens({});
-  return rows_of(decode_text(*parts_.llm, embedded(prompts_of(inputs, parts_.ids)), decoding),
-                 parts_.ids.pad);
+  const auto texts = inputs.find("prompt_transcripts");
+  const auto prompts = embedded(prompts_in(inputs, parts_.ids),
+                                texts == inputs.end() ? at::Tensor() : texts->second);
+  return rows_of(decode_text(*parts_.llm, prompts, decoding), parts_.ids.pad);
 }
 
 std::vector<std::string> SalmModel::decoded_outputs() const {
@@ -96,8 +87,11 @@ Inputs SalmModel::reference_outputs(const Inputs& inputs, bool training) {
   }
   train(true);
   rest_frozen_parts();
-  const SalmBatch batch{inputs.at("audios"), inputs.at("audio_lens"), inputs.at("input_ids"),
-                        inputs.at("loss_mask")};
+  SalmBatch batch{inputs.at("audios"), inputs.at("audio_lens"), inputs.at("input_ids"),
+                  inputs.at("loss_mask")};
+  if (const auto texts = inputs.find("transcripts"); texts != inputs.end()) {
+    batch.transcripts_AW = texts->second;
+  }
   const Prepared prepared = prepare(batch, true);
   const at::Tensor hidden_BLH = (*parts_.llm)(prepared.embeds_BLH, SequenceInfo{});
   const at::Tensor loss =
@@ -107,13 +101,38 @@ Inputs SalmModel::reference_outputs(const Inputs& inputs, bool training) {
   const std::vector<int64_t>& lengths = prepared.rows.lengths;
   const at::Tensor logits_BLV = parts_.llm->logits(hidden_BLH);
   const at::Tensor targets_BL = left_padded(prepared.rows.labels_BL + 100, lengths) - 100;
-  return {
+  std::map<std::string, at::Tensor> outputs = {
       {"loss", loss},
       {"input_embeds", left_padded(prepared.embeds_BLH, lengths)},
       {"attention_mask", left_padded(at::ones_like(prepared.rows.labels_BL, at::kBool), lengths)},
       {"target_ids", targets_BL},
       {"labels", targets_BL},
       {"logits", left_padded(logits_BLV, lengths)}};
+  if (parts_.asr_decoder) outputs["asr_tokens"] = rows_of(prepared.asr_labels, -1);
+  return outputs;
+}
+
+/// With an ASR decoder, the encoder belongs to NeMo's ASR model.
+void SalmModel::add_perception_names(NameMap& names) const {
+  std::vector<NameRule> heard = perception_.checkpoint_rules("perception");
+  if (parts_.asr_decoder) {
+    for (const char* part : {"encoder", "preprocessor"}) {
+      const std::string path = std::string("perception.") + part + ".**";
+      heard.push_back({path, path});
+    }
+    const std::string begin = "perception.";
+    for (NameRule& rule : heard) {
+      const std::string rest = rule.theirs.substr(begin.size());
+      if (rest.starts_with("encoder") || rest.starts_with("preprocessor")) {
+        rule.theirs = begin + "asr." + rest;
+      }
+    }
+    const NameMap decoder =
+        AsrDecoder::names("asr_decoder.", "perception.asr.", options_.asr_decoder.pred_rnn_layers);
+    heard.insert(heard.end(), decoder.rules.begin(), decoder.rules.end());
+    names.other_spellings = decoder.other_spellings;
+  }
+  names.rules.insert(names.rules.end(), heard.begin(), heard.end());
 }
 
 NameMap SalmModel::checkpoint_names() const {
@@ -136,10 +155,10 @@ NameMap SalmModel::checkpoint_names() const {
   const std::string peft = has_adapters ? "base_model.model." : "";
   names.rules.push_back({"llm.lm_head.weight", "llm." + peft + "lm_head.weight"});
   names.rules.push_back({"llm.**", "llm." + peft + "model.**"});
-  const std::vector<NameRule> heard = perception_.checkpoint_rules("perception");
-  names.rules.insert(names.rules.end(), heard.begin(), heard.end());
+  add_perception_names(names);
   names.rules.push_back({"**", "**"});
-  names.ignored = {"perception.preprocessor.featurizer.**"};
+  names.ignored = {"perception.preprocessor.featurizer.**",
+                   "perception.asr.preprocessor.featurizer.**"};
   if (parts_.llm->shape().tied_head) {
     names.ignored.push_back("llm." + peft + "lm_head.weight");
   }

@@ -37,6 +37,12 @@ void throw_no_tokenizer() {
               "  see: s2s-run plugin list --kind tokenizer");
 }
 
+void throw_decoder_of_chunks() {
+  throw Error(ExitCode::kConfig, "salm/asr-decoder",
+              "model.asr_decoder together with model.encoder_chunk_size_seconds\n"
+              "  expected: one of the two, because the decoder hears whole audios");
+}
+
 void throw_sampled_beams(int64_t num_beams, double temperature) {
   throw Error(ExitCode::kConfig, "salm/sampled-beams",
               "num_beams = " + std::to_string(num_beams) +

@@ -20,6 +20,8 @@ struct AudioCount {
 [[noreturn]] void throw_tag(const std::string& tag, const std::string& found);
 [[noreturn]] void throw_no_batch_tensor(const std::string& name);
 [[noreturn]] void throw_no_tokenizer();
+/// model.asr_decoder together with encoder_chunk_size_seconds.
+[[noreturn]] void throw_decoder_of_chunks();
 [[noreturn]] void throw_sampled_beams(int64_t num_beams, double temperature);
 
 }  // namespace s2s::salm

@@ -24,11 +24,18 @@ const at::Tensor& tensor_of(const Batch& batch, const char* name) {
 }
 
 SalmBatch read_batch(const Batch& batch) {
+  const auto texts = batch.others.find("transcripts");
   return {tensor_of(batch, "audios"), tensor_of(batch, "audio_lens"), tensor_of(batch, "input_ids"),
-          tensor_of(batch, "loss_mask")};
+          tensor_of(batch, "loss_mask"),
+          texts == batch.others.end() ? at::Tensor() : texts->second};
 }
 
 }  // namespace
+
+at::Tensor text_ids(const SalmBatch& batch, const RowIds& ids) {
+  const at::Tensor& ids_BT = batch.input_ids_BT;
+  return at::where(ids_BT.eq(ids.tag), 0, ids_BT.to(at::kLong));
+}
 
 SalmModel::SalmModel(SalmOptions options, SalmParts parts)
     : options_(std::move(options)),
@@ -45,6 +52,7 @@ SalmModel::SalmModel(SalmOptions options, SalmParts parts)
   register_block("embed_tokens", *embedding);
   register_block("llm", llm);
   register_block("perception", perception_);
+  if (parts_.asr_decoder) register_block("asr_decoder", *parts_.asr_decoder);
 }
 
 SalmModel::~SalmModel() = default;
@@ -68,21 +76,29 @@ at::Tensor SalmModel::frames(const SalmBatch& batch, const std::vector<int64_t>&
   return features_TH.narrow(0, 0, 0);
 }
 
+/// Rows of the table that `rows` was made for: text, then audio, then padding.
+SalmModel::Prepared SalmModel::mixed(const SalmBatch& batch, MixedRows rows,
+                                     const at::Tensor& text_NH, const at::Tensor& frames_TH) const {
+  const int64_t width = text_NH.size(1);
+  const at::Tensor table = at::cat(
+      {text_NH, frames_TH.to(text_NH.scalar_type()), at::zeros({1, width}, text_NH.options())});
+  const at::Tensor source = rows.source_BL.flatten().to(table.device());
+  Prepared out;
+  out.embeds_BLH =
+      table.index_select(0, source).view({batch.input_ids_BT.size(0), rows.width(), width});
+  out.rows = std::move(rows);
+  return out;
+}
+
 SalmModel::Prepared SalmModel::prepare(const SalmBatch& batch, bool for_training) {
   const std::vector<int64_t> audio_lens = to_vector(batch.audio_lens_A);
-  Prepared out;
-  out.rows = mix_rows(batch.input_ids_BT, batch.loss_mask_BT,
-                      audio_frames(perception_, audio_lens, chunks_), parts_.ids, for_training);
+  if (parts_.asr_decoder && !audio_lens.empty()) return prepare_with_text(batch, for_training);
+  MixedRows rows =
+      mix_rows(batch.input_ids_BT, batch.loss_mask_BT,
+               audio_frames(perception_, audio_lens, chunks_), parts_.ids, for_training);
   const at::Tensor frames_TH = frames(batch, audio_lens);
-  const at::Tensor& ids_BT = batch.input_ids_BT;
-  const at::Tensor text_BTH =
-      parts_.llm->embed(at::where(ids_BT.eq(parts_.ids.tag), 0, ids_BT.to(at::kLong)));
-  const at::Tensor table = at::cat({text_BTH.flatten(0, 1), frames_TH.to(text_BTH.scalar_type()),
-                                    at::zeros({1, text_BTH.size(2)}, text_BTH.options())});
-  const at::Tensor source = out.rows.source_BL.flatten().to(table.device());
-  out.embeds_BLH =
-      table.index_select(0, source).view({ids_BT.size(0), out.rows.width(), text_BTH.size(2)});
-  return out;
+  const at::Tensor text_BTH = parts_.llm->embed(text_ids(batch, parts_.ids));
+  return mixed(batch, std::move(rows), text_BTH.flatten(0, 1), frames_TH);
 }
 
 SalmModel::Labeled SalmModel::labeled(const Prepared& prepared,
@@ -115,6 +131,7 @@ void SalmModel::rest_frozen_parts() {
   }
 }
 
+/// The texts of an ASR decoder are not heard for it: their positions do not count.
 BatchWeight SalmModel::weigh(const Batch& batch) {
   const SalmBatch read = read_batch(batch);
   const std::vector<int64_t> audio_lens = to_vector(read.audio_lens_A);
@@ -127,6 +144,7 @@ BatchWeight SalmModel::weigh(const Batch& batch) {
   weight.loss_frames = rows.num_labels;
   const auto samples = std::accumulate(audio_lens.begin(), audio_lens.end(), int64_t{0});
   weight.audio_s = static_cast<double>(samples) / static_cast<double>(source_sample_rate_hz());
+  add_flops(read, rows, weight);
   return weight;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "asr_decoder.h"
 #include "audio_chunks.h"
 #include "mixed_rows.h"
 #include "s2s/kinds/backbone.h"
@@ -22,16 +23,24 @@ namespace s2s::salm {
 struct SalmParts {
   std::unique_ptr<Backbone> llm;
   std::unique_ptr<Encoder> encoder;
-  const Tokenizer* tokenizer = nullptr;  // may be null with explicit ids
+  std::unique_ptr<AsrDecoder> asr_decoder;  // null: there is none
+  const Tokenizer* tokenizer = nullptr;     // may be null with explicit ids
   int64_t eos = -1;
   RowIds ids;
 };
 
 /// A batch by NeMo's names (Batch::others): audios [A, S], audio_lens [A], input_ids [B, T] and
-/// loss_mask [B, T], ids padded on the left.
+/// loss_mask [B, T], ids padded on the left. Reference files may have transcripts.
 struct SalmBatch {
   at::Tensor audios_AS, audio_lens_A, input_ids_BT, loss_mask_BT;
+  /// Ids behind the audios, -1 behind them [A, W]; undefined: what the ASR decoder hears.
+  at::Tensor transcripts_AW = {};
 };
+
+/// input_ids to embed; those of the places of audios are not used.
+at::Tensor text_ids(const SalmBatch& batch, const RowIds& ids);
+/// The rows of input_ids with their audios. A row of PAD alone is one PAD.
+std::vector<TextPrompt> split_prompts(const SalmBatch& batch, const RowIds& ids);
 
 class SalmModel : public Model,
                   public HasLanguageModel,
@@ -58,6 +67,7 @@ class SalmModel : public Model,
   std::vector<TextAnswer> continue_prompts(const std::vector<TextPrompt>& prompts,
                                            const TextGenerationOptions& options,
                                            const SamplingOptions& sampling) override;
+  std::vector<TextPrompt> prompts_of(const Batch& batch) override;
   const Tokenizer& tokenizer() const override;
   int64_t source_sample_rate_hz() const override;
 
@@ -68,8 +78,16 @@ class SalmModel : public Model,
   struct Prepared {
     at::Tensor embeds_BLH;
     MixedRows rows;
+    std::vector<std::vector<int64_t>> asr_labels;  // of each audio, with an ASR decoder
   };
   Prepared prepare(const SalmBatch& batch, bool for_training);
+  /// With an ASR decoder: the ids of each audio's text stand behind its frames.
+  Prepared prepare_with_text(const SalmBatch& batch, bool for_training);
+  Prepared mixed(const SalmBatch& batch, MixedRows rows, const at::Tensor& text_NH,
+                 const at::Tensor& frames_TH) const;
+  /// The ids of ">> text <<" for each audio.
+  std::vector<std::vector<int64_t>> transcripts(const SalmBatch& batch,
+                                                const std::vector<std::vector<int64_t>>& labels);
   /// The positions that have labels: their hidden states [N, H] and labels [N, 1].
   struct Labeled {
     at::Tensor hidden_NH, labels_N1;
@@ -80,11 +98,15 @@ class SalmModel : public Model,
   /// the same, because ranks of a sharded model run it together.
   at::Tensor frames(const SalmBatch& batch, const std::vector<int64_t>& audio_lens);
   void rest_frozen_parts();
-  /// Prompts as the language model gets them. Errors: [salm/audio-count].
-  std::vector<PromptEmbeddings> embedded(const std::vector<TextPrompt>& prompts);
+  void add_flops(const SalmBatch& batch, const MixedRows& rows, BatchWeight& weight);
+  /// Prompts as the language model gets them. transcripts_AW: of SalmBatch.
+  /// Errors: [salm/audio-count].
+  std::vector<PromptEmbeddings> embedded(const std::vector<TextPrompt>& prompts,
+                                         const at::Tensor& transcripts_AW = {});
   std::vector<int64_t> end_tokens(const TextGenerationOptions& options) const;
   /// The head, with the family's cap on logits.
   HeadWeight head();
+  void add_perception_names(NameMap& names) const;
   ShardPlan backbone_plan(const MeshShape& mesh) const;
   at::Tensor generated(const std::map<std::string, at::Tensor>& inputs, int64_t num_beams);
 

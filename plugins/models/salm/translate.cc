@@ -21,7 +21,8 @@ Config translate_nemo(const Config& foreign) {
   out["llm"] = translate_llm_config(required_key(foreign, "llm_config", "options"));
   translate_perception(perception, "fastconformer", out);
   if (const Config* tokens = foreign.find("tokens")) out["tokens"] = *tokens;
-  for (const char* key : {"audio_locator_tag", "encoder_chunk_size_seconds", "prompt_format"}) {
+  for (const char* key : {"audio_locator_tag", "encoder_chunk_size_seconds", "prompt_format",
+                          "asr_decoder", "asr_transcript_drop_prob"}) {
     if (const Config* value = model.find(key)) out[key] = *value;
   }
   out["encoder_min_chunk_seconds"] = Config::scalar(min_chunk_seconds(perception));

@@ -3,6 +3,7 @@
 // that it has, a command asks for the one that it needs (find_capability), and refuses a model
 // without it in one message.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -145,6 +146,10 @@ struct TextGenerationOptions {
   std::vector<int64_t> end_tokens;  // ids that end an answer, in addition to the model's own
   int64_t num_beams = 1;            // above 1: beam search
   double length_penalty = 1;        // of beam search: scores are divided by length to this power
+  /// Called before each further pass of the language model, with whether an answer is still open.
+  /// Returns whether to run it: ranks of a sharded model run all passes together. Empty: while an
+  /// answer is open. Not used by beam search.
+  std::function<bool(bool is_open)> goes_on = {};
 };
 
 /// What a text answer continues.
@@ -168,6 +173,9 @@ class TextGenerator {
   virtual std::vector<TextAnswer> continue_prompts(const std::vector<TextPrompt>& prompts,
                                                    const TextGenerationOptions& options,
                                                    const SamplingOptions& sampling) = 0;
+  /// The rows of a batch without their last answers, one prompt per row, for answers that are
+  /// compared with Batch::target_texts. Default: none, the model cannot tell them from a batch.
+  virtual std::vector<TextPrompt> prompts_of(const Batch& batch);
   virtual const Tokenizer& tokenizer() const = 0;
   /// The rate of a prompt's audio; 0: prompts have none.
   virtual int64_t source_sample_rate_hz() const;

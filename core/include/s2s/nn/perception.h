@@ -108,6 +108,8 @@ class Perception : public Block {
 
   /// audio [B, S], lengths [B] samples -> features [B, T, H], lengths [B] frames, mel [B, F, T'].
   EncoderOutput forward(const at::Tensor& audio_BS, const at::Tensor& lengths_B);
+  /// The rest of `forward`, for an output of encoder() that another module has read, too.
+  EncoderOutput adapt(EncoderOutput encoded);
   /// Number of valid frames for a number of samples, as `forward` returns it in lengths_B.
   int64_t output_frames(int64_t num_samples) const;
   /// Width T of the output for a padded batch of this many samples.

@@ -29,6 +29,7 @@ struct TextDecoding {
   double length_penalty = 1;  // of beam search: scores are divided by length to this power
   /// Returns true when these new tokens end the answer. May be empty.
   std::function<bool(const std::vector<int64_t>&)> is_stopped = {};
+  std::function<bool(bool is_open)> goes_on = {};  // TextGenerationOptions::goes_on
 };
 
 /// The new tokens of each prompt, the one that ended it included. Rows of different lengths are one

@@ -64,10 +64,15 @@ class Rows {
       begins.push_back(prompt.x_TH.narrow(0, 0, shortest_));
     }
     at::Tensor logits_BV = last_logits(llm_, at::stack(begins), cache_);
-    for (int64_t position = shortest_; !is_done(); ++position) {
-      choose(logits_BV, position);
-      if (is_done()) break;
+    choose(logits_BV, shortest_);
+    for (int64_t position = shortest_; goes_on();) {
+      if (is_done()) {  // a pass that only other ranks need
+        KvCache unused(llm_.shape().num_layers);
+        last_logits(llm_, inputs(position), unused);
+        continue;
+      }
       logits_BV = last_logits(llm_, inputs(position), cache_);
+      choose(logits_BV, ++position);
     }
     return answers_;
   }
@@ -78,6 +83,7 @@ class Rows {
   bool is_done() const {
     return std::all_of(done_.begin(), done_.end(), [](bool d) { return d; });
   }
+  bool goes_on() const { return decoding_.goes_on ? decoding_.goes_on(!is_done()) : !is_done(); }
   bool answers(size_t row, int64_t position) const {
     return position >= prompts_[row].x_TH.size(0);
   }
@@ -274,6 +280,7 @@ std::vector<TextAnswer> answer_texts(Backbone& llm, const std::vector<PromptEmbe
                                      const SamplingOptions& sampling, const Tokenizer& tokenizer) {
   TextDecoding decoding{options.max_new_tokens, end_tokens, sampling, options.num_beams,
                         options.length_penalty};
+  decoding.goes_on = options.goes_on;
   if (!options.stop.empty()) {
     decoding.is_stopped = [&](const std::vector<int64_t>& tokens) {
       return first_stop(tokenizer.decode(tokens), options.stop) != std::string::npos;

@@ -42,7 +42,10 @@ Perception::Perception(std::unique_ptr<Encoder> encoder, const ModalityAdapterOp
 Perception::~Perception() = default;
 
 EncoderOutput Perception::forward(const at::Tensor& audio_BS, const at::Tensor& lengths_B) {
-  EncoderOutput out = encoder_->forward(audio_BS, lengths_B);
+  return adapt(encoder_->forward(audio_BS, lengths_B));
+}
+
+EncoderOutput Perception::adapt(EncoderOutput out) {
   if (rote_) out.features_BTH = (*rote_)(out.features_BTH, 0);
   if (connector_) {
     Connector::Frames adapted = connector_->connect(out.features_BTH, out.lengths_B);

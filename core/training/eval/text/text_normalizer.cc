@@ -96,13 +96,13 @@ std::string lower_case(std::string_view text) {
   return encode_utf8(code_points);
 }
 
-/// Compatibility decomposition (NFKD).
-std::vector<char32_t> decompose(const std::string& text) {
+/// Compatibility decomposition (NFKD) or, with UTF8PROC_COMPOSE, composition (NFKC).
+std::vector<char32_t> compatible(const std::string& text, utf8proc_option_t form) {
   utf8proc_uint8_t* raw = nullptr;
-  const utf8proc_ssize_t size = utf8proc_map(
-      reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-      static_cast<utf8proc_ssize_t>(text.size()), &raw,
-      static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_STABLE));
+  const utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &raw,
+                   static_cast<utf8proc_option_t>(form | UTF8PROC_COMPAT | UTF8PROC_STABLE));
   const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(raw, std::free);
   if (size < 0) return decode_utf8(text);
   return decode_utf8({reinterpret_cast<const char*>(raw), static_cast<size_t>(size)});
@@ -144,7 +144,7 @@ std::string plain(char32_t c) {
 
 std::string drop_symbols_and_diacritics(const std::string& text) {
   std::string out;
-  for (const char32_t c : decompose(text)) out += plain(c);
+  for (const char32_t c : compatible(text, UTF8PROC_DECOMPOSE)) out += plain(c);
   return out;
 }
 
@@ -179,6 +179,23 @@ std::vector<std::string> rewrite_halves(const std::vector<std::string>& words) {
 }
 
 std::string bounded(const char* word) { return std::string("\\b") + word + "\\b"; }
+
+class BasicNormalizer {
+ public:
+  std::string operator()(std::string_view text) const {
+    const std::string spoken = round_.replace(angular_.replace(lower_case(text), ""), "");
+    std::vector<char32_t> clean;
+    for (const char32_t c : compatible(spoken, UTF8PROC_COMPOSE)) {
+      const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+      const bool is_blank = is_symbol(category) || category == UTF8PROC_CATEGORY_MN;
+      clean.push_back(is_blank || is_white_space(c) ? U' ' : c);
+    }
+    return blanks_.replace(encode_utf8(to_lower(clean)), " ");
+  }
+
+ private:
+  Regex angular_{"[<\\[][^>\\]]*[>\\]]"}, round_{"\\(([^)]+?)\\)"}, blanks_{" +"};
+};
 
 class EnglishNormalizer {
  public:
@@ -250,6 +267,11 @@ std::string EnglishNormalizer::operator()(std::string_view text) const {
 
 std::string normalize_english(std::string_view text) {
   static const EnglishNormalizer kNormalizer;
+  return kNormalizer(text);
+}
+
+std::string normalize_basic(std::string_view text) {
+  static const BasicNormalizer kNormalizer;
   return kNormalizer(text);
 }
 

@@ -14,6 +14,11 @@ namespace s2s {
 /// Source: behavior of whisper_normalizer 0.1.15, EnglishTextNormalizer.
 std::string normalize_english(std::string_view text);
 
+/// Applies Whisper's rules for any language: lower case; brackets dropped; marks, symbols and
+/// punctuation as blanks; white space collapsed. Diacritics of one code point stay.
+/// Source: behavior of whisper_normalizer 0.1.15, BasicTextNormalizer.
+std::string normalize_basic(std::string_view text);
+
 /// Collapses and trims white space. Changes nothing else.
 std::string collapse_white_space(std::string_view text);
 

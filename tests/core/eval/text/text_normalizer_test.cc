@@ -25,6 +25,14 @@ TEST_CASE("the normaliser reads numbers of any size") {
         "123456789012345678901234567890123456801000");
 }
 
+TEST_CASE("the normaliser for any language equals Whisper's") {
+  CHECK(normalize_basic("Hello,  <noise> W\u00D6RLD! (laughs) don't") == "hello w\u00F6rld don t");
+  CHECK(normalize_basic("\uFB01ne Stra\u00DFe \u00BD na\u00EFve\u2014x") ==
+        "fine stra\u00DFe 1 2 na\u00EFve x");
+  CHECK(normalize_basic(" A.B_c ") == " a b c ");
+  CHECK(normalize_basic("e\u0301a\u0327\u20DD") == "\u00E9a ");
+}
+
 TEST_CASE("the normaliser survives broken UTF-8") {
   const auto normalize = normalize_english;
   CHECK(normalize("a\xFF b\xC3") == "a b");
