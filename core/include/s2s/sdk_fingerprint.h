@@ -3,4 +3,4 @@
 // without s2s/data.
 
 /// Which headers a plugin, or the host, was compiled with; a part of the note's C++ ABI text.
-#define S2S_SDK_FINGERPRINT "2338b800e11d"
+#define S2S_SDK_FINGERPRINT "d78b972a3f3e"
