@@ -96,6 +96,21 @@ TEST_CASE("augmentations of NeMo's speech-to-text data set are answered by name"
   }
 }
 
+TEST_CASE("augmentations that NeMo's configuration turns off have no effect") {
+  const s2s::test::TemporaryFolder folder;
+  const std::string path =
+      folder.write("nemo.yaml",
+                   "model: {type: duplex_stt, force_align_user_text: false,\n"
+                   "        force_align_device: cuda}\n"
+                   "data: {use_codec_aug: false, codec_prob: 0.1, aug_by_swap_role: null}\n");
+  const CommandResult found = run_cli("config check " + path);
+  CAPTURE(found.output);
+  for (const char* key : {"use_codec_aug", "codec_prob", "aug_by_swap_role",
+                          "force_align_user_text", "force_align_device"}) {
+    CHECK_FALSE_MESSAGE(has(found, "unknown key '" + std::string(key)), key);
+  }
+}
+
 TEST_CASE("what has no twin here ends in one message that says what to write") {
   const CommandResult keys = check(
       "{name: fsdp, stage: 2, sharding_strategy: HYBRID_SHARD, cpu_offload: true, tp_size: 2, "

@@ -52,7 +52,7 @@ void name_language_model(Config& config, const std::vector<std::string>& familie
 void translate_nemo_model(Config& config, Findings& findings, ConfigNotes& notes);
 
 /// Names `model.optimizer` and `model.lr_scheduler` when they name a class, a scorer that is only a
-/// name, and a connector of NeMo.
+/// name, and a connector of NeMo. Removes switches of NeMo's data sets that are off.
 void translate_parts(Config& config, Findings& findings, ConfigNotes& notes);
 
 /// Turns parts of an epoch, as Lightning writes them, into optimizer steps and batches:

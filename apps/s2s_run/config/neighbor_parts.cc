@@ -153,6 +153,37 @@ std::string model_type_of(const std::string& folder) {
   return is_there ? type->get<std::string>() : "";
 }
 
+bool is_off(const Config* value) {
+  return value == nullptr || value->is_null() || (value->is_scalar() && value->text() == "false");
+}
+
+/// A switch of NeMo's speech-to-text data that s2s does not have, and the keys that only it reads.
+struct Switch {
+  const char* block;
+  const char* key;
+  std::array<const char*, 2> tunes;
+};
+constexpr std::array kDataSwitches = {
+    Switch{"data", "use_codec_aug", {"codec_prob", "codec_settings"}},
+    Switch{"data", "aug_by_swap_role", {}},
+    Switch{"model", "force_align_user_text", {"force_align_device"}},
+};
+
+/// Removes those that are off, with what tunes them. Others stay, and are answered by name.
+void drop_switches_that_are_off(Config& config, ConfigNotes& notes) {
+  for (const Switch& one : kDataSwitches) {
+    Config* const block = config.find(one.block);
+    if (block == nullptr || !block->is_map() || !is_off(block->find(one.key))) continue;
+    for (const char* key : {one.key, one.tunes[0], one.tunes[1]}) {
+      const Config* const value = key == nullptr ? nullptr : block->find(key);
+      if (value == nullptr) continue;
+      notes.without_effect.push_back(config_place(std::string(one.block) + "." + key, *value) +
+                                     ": " + one.key + " is off");
+      block->erase(key);
+    }
+  }
+}
+
 }  // namespace
 
 void name_language_model(Config& config, const std::vector<std::string>& families,
@@ -205,6 +236,7 @@ void translate_parts(Config& config, Findings& findings, ConfigNotes& notes) {
     refuse_device_list(*trainer, findings);
     translate_precision(*trainer, notes);
   }
+  drop_switches_that_are_off(config, notes);
   Config* const model = config.find("model");
   if (model == nullptr || !model->is_map()) return;
   name_scorer(*model);
