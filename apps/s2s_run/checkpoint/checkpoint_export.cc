@@ -251,8 +251,7 @@ int export_checkpoint(ExportArguments arguments, const Invocation& invocation) {
   arguments.checkpoint = checkpoint_of(arguments.checkpoint);
   require_in_checkpoint(arguments.checkpoint, "config.yaml");
   if (arguments.nemo) return export_nemo(arguments, invocation);
-  require_language_model(
-      load_config((fs::path(arguments.checkpoint) / "config.yaml").string()));
+  require_language_model(load_config((fs::path(arguments.checkpoint) / "config.yaml").string()));
   const RunConfig checked(arguments.checkpoint, invocation);
   if (!checked.dropped().plugins.empty()) {
     fmt::print(stderr, "note: {}\n", printable(checked.dropped().plugins));

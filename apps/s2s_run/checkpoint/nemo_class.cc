@@ -48,18 +48,16 @@ const NemoClass* class_read_by(const std::string& model_type) {
 }
 
 const NemoClass* class_named(const std::string& name) {
-  const auto found =
-      std::find_if(kSignatures.begin(), kSignatures.end(),
-                   [&](const Signature& known) { return known.type.name == name; });
+  const auto found = std::find_if(kSignatures.begin(), kSignatures.end(),
+                                  [&](const Signature& known) { return known.type.name == name; });
   return found == kSignatures.end() ? nullptr : &found->type;
 }
 
 std::string readable_classes() {
   std::string list;
   for (const Signature& known : kSignatures) {
-    const std::string entry = known.type.type == nullptr
-                                  ? ""
-                                  : fmt::format("{} ({})", known.type.name, known.type.type);
+    const std::string entry =
+        known.type.type == nullptr ? "" : fmt::format("{} ({})", known.type.name, known.type.type);
     if (entry.empty() || list.find(entry) != std::string::npos) continue;
     list += (list.empty() ? "" : ", ") + entry;
   }
@@ -70,27 +68,25 @@ std::string readable_classes() {
                               const std::string& model_type, const std::string& next) {
   const NemoClass* const wanted = class_read_by(model_type);
   const std::string expected =
-      wanted == nullptr
-          ? fmt::format("a checkpoint for model.type: {}", printable(model_type))
-          : fmt::format("a checkpoint of NeMo's {}, because model.type is {}", wanted->name,
-                        model_type);
+      wanted == nullptr ? fmt::format("a checkpoint for model.type: {}", printable(model_type))
+                        : fmt::format("a checkpoint of NeMo's {}, because model.type is {}",
+                                      wanted->name, model_type);
   throw Error(ExitCode::kConfig, "checkpoint/class",
-              fmt::format("'{}' is a checkpoint of NeMo's {}\n  expected: {}\n  next:     {}", place,
-                          printable(found), expected, next));
+              fmt::format("'{}' is a checkpoint of NeMo's {}\n  expected: {}\n  next:     {}",
+                          place, printable(found), expected, next));
 }
 
 }  // namespace
 
 const NemoClass* nemo_class_of(const WeightFiles& files) {
-  const auto found =
-      std::find_if(kSignatures.begin(), kSignatures.end(), [&](const Signature& known) {
-        return holds(files, known.has) && holds(files, known.also);
-      });
+  const auto found = std::find_if(
+      kSignatures.begin(), kSignatures.end(),
+      [&](const Signature& known) { return holds(files, known.has) && holds(files, known.also); });
   return found == kSignatures.end() ? nullptr : &found->type;
 }
 
-void check_nemo_class(const std::string& place, const WeightFiles& files,
-                      const std::string& target, const std::string& model_type) {
+void check_nemo_class(const std::string& place, const WeightFiles& files, const std::string& target,
+                      const std::string& model_type) {
   const std::string named = target.substr(target.rfind('.') + 1);
   const NemoClass* found = nemo_class_of(files);
   if (found == nullptr && !named.empty()) {

@@ -20,7 +20,7 @@ const NemoClass* nemo_class_of(const WeightFiles& files);
 /// Errors: [checkpoint/class] when the checkpoint is of another class than `model_type`, of a class
 /// that no model.type reads, or a .nemo archive (`target`: of its model_config.yaml, or "") of
 /// another collection. `place`: the source, for the message.
-void check_nemo_class(const std::string& place, const WeightFiles& files,
-                      const std::string& target, const std::string& model_type);
+void check_nemo_class(const std::string& place, const WeightFiles& files, const std::string& target,
+                      const std::string& model_type);
 
 }  // namespace s2s::run

@@ -100,7 +100,8 @@ Config perception(const Config& model, const Config& width) {
   }
   out["encoder"] = conformer(*heard.find("encoder"));
   const Config* const masks = heard.find("spec_augment");
-  if (masks != nullptr && (is_set(masks->find("freq_masks")) || is_set(masks->find("time_masks")))) {
+  if (masks != nullptr &&
+      (is_set(masks->find("freq_masks")) || is_set(masks->find("time_masks")))) {
     out["spec_augment"] = spec_augment(*masks);
   }
   out["modality_adapter"] =
@@ -186,9 +187,10 @@ Config duplex_eartts(const Config& config, const std::string& folder) {
   }
   if (is_set(speech.find("context_hidden_size")) &&
       !is_set(model.find_path("text_embedding.path"))) {
-    throw_no_export("NeMo reads the text embeddings of model.tts_config.context_hidden_size from a "
-                    "language model",
-                    "its folder as model.text_embedding.path");
+    throw_no_export(
+        "NeMo reads the text embeddings of model.tts_config.context_hidden_size from a "
+        "language model",
+        "its folder as model.text_embedding.path");
   }
   speech.erase("llm");
   block["tts_config"] = std::move(speech);
@@ -233,7 +235,8 @@ Config config_of_class(const Config& config, const Config& llm, const std::strin
 Config nemo_config(const Config& config, const Config& llm, const std::string& folder) {
   Config out = config_of_class(config, llm, folder);
   out["model_type"] = Config::scalar("nemo_speechlm", true);
-  out["architectures"] = Config::list({Config::scalar("NeMoSpeechLMForConditionalGeneration", true)});
+  out["architectures"] =
+      Config::list({Config::scalar("NeMoSpeechLMForConditionalGeneration", true)});
   return out;
 }
 

@@ -149,8 +149,9 @@ void NemoExport::write() const {
     write_transformers_tokenizer(arguments_.checkpoint, arguments_.output,
                                  parts_->checked.registries());
   } else {
-    fmt::print(stderr, "note: the checkpoint has no tokenizer; put the files of the tokenizer into "
-                       "'{}', NeMo needs them\n",
+    fmt::print(stderr,
+               "note: the checkpoint has no tokenizer; put the files of the tokenizer into "
+               "'{}', NeMo needs them\n",
                arguments_.output);
   }
   if (written.num_files > 1) {

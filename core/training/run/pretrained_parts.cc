@@ -54,20 +54,21 @@ class Unread {
                                      const Unread& unread) {
   const std::string theirs =
       files.facts().empty() ? "none" : "'" + files.facts().begin()->first + "', ...";
-  throw Error(ExitCode::kConfig, "checkpoint/nothing-fits",
-              fmt::format("{}: '{}' has no tensor of this model{}\n"
-                          "  its tensors:    {}\n  the model's:    {}\n"
-                          "  next:           name a checkpoint of this model.type or of a NeMo class "
-                          "with the same parts and sizes, or remove the key",
-                          key.place, key.path, key.perception_only ? "'s perception" : "", theirs,
-                          unread.text()));
+  throw Error(
+      ExitCode::kConfig, "checkpoint/nothing-fits",
+      fmt::format("{}: '{}' has no tensor of this model{}\n"
+                  "  its tensors:    {}\n  the model's:    {}\n"
+                  "  next:           name a checkpoint of this model.type or of a NeMo class "
+                  "with the same parts and sizes, or remove the key",
+                  key.place, key.path, key.perception_only ? "'s perception" : "", theirs,
+                  unread.text()));
 }
 
 std::unique_ptr<WeightSource> source_of(Model& model, const Key& key, Warnings& warnings) {
   WeightFiles files = open(key);
   // A checkpoint of s2s has our names.
-  const NameMap names = is_indexed(files.path()) ? NameMap{{{"**", "**"}}, {}}
-                                                 : model.checkpoint_names();
+  const NameMap names =
+      is_indexed(files.path()) ? NameMap{{{"**", "**"}}, {}} : model.checkpoint_names();
   const auto is_there = [&files](const std::string& name) {
     return files.facts().count(name) != 0;
   };
@@ -112,8 +113,7 @@ std::vector<std::unique_ptr<WeightSource>> pretrained_parts(Model& model, const 
   const auto add = [&](const char* name, const std::optional<std::string>& path,
                        bool perception_only) {
     if (!path) return;
-    sources.push_back(
-        source_of(model, {place_of(where, name), *path, perception_only}, warnings));
+    sources.push_back(source_of(model, {place_of(where, name), *path, perception_only}, warnings));
   };
   add("pretrained_perception_from_s2s", block.pretrained_perception_from_s2s, true);
   add("pretrained_s2s_model", block.pretrained_s2s_model, false);
