@@ -6,8 +6,8 @@
 #   PYTHON=venv/bin/python bash tests/benchmark/compare_with_nemo.sh [options]
 #   PYTHON=venv/bin/python bash tests/benchmark/compare_with_nemo.sh losses NEMO [--batch FILE]
 #
-# `losses`: one training step of any class of speechlm2 instead, given its YAML or its folder for the
-# hub; prints the differences of losses and gradients (tests/reference/nemo_compare.py).
+# `losses`: one training step of any class of speechlm2 instead, given its YAML or its folder for
+# the hub; prints the differences of losses and gradients (tests/reference/nemo_compare.py).
 #
 #   --rounds N          pairs of runs (default 3)
 #   --threads N         threads of both (default 1)

@@ -8,10 +8,13 @@
 #include "weights/pickle.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  try {
-    const auto pickle = s2s::read_pickle("fuzz", {reinterpret_cast<const char*>(data), size});
-    s2s::find_item(*pickle.root, "state_dict");
-  } catch (const s2s::Error&) {  // what a user would read
+  for (const auto content : {s2s::PickleOf::kTensors, s2s::PickleOf::kDistributedMetadata}) {
+    try {
+      const auto pickle =
+          s2s::read_pickle("fuzz", {reinterpret_cast<const char*>(data), size}, content);
+      s2s::find_item(*pickle.root, "state_dict");
+    } catch (const s2s::Error&) {  // what a user would read
+    }
   }
   return 0;
 }

@@ -1,5 +1,4 @@
-"""Builds NVIDIA NeMo's speechlm2 classes from reference files, and writes their checkpoints in every
-form that NeMo writes.
+"""Builds NVIDIA NeMo's speechlm2 classes from reference files, and our configurations of them.
 
 Used by nemo_interchange_check.py and nemo_compare.py.
 """
@@ -140,7 +139,8 @@ def run_config(reference: Reference, llm: Path) -> dict:
         model = {"type": reference.name, "tts_config": block["tts_config"],
                  "codec": {**block["codec_config"], **codec}, "tokens": tokens,
                  "pieces": reference.options["tokens"]["pieces"]}
-        return {"model": model, "data": {k: data[k] for k in ("target_sample_rate", "frame_length")}}
+        kept = {k: data[k] for k in ("target_sample_rate", "frame_length")}
+        return {"model": model, "data": kept}
     model = {**options, "type": reference.name, "tokens": tokens, "tokenizer": None}
     for key in ("source_sample_rate", "validation_save_path", "pretrained_audio_codec"):
         model.pop(key, None)

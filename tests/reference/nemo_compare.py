@@ -2,9 +2,9 @@
 
     python tests/reference/nemo_compare.py build/bin/s2s-run NEMO [--batch FILE] [--out FILE]
 
-NEMO is a YAML of speechlm2 whose pretrained_llm (DuplexEARTTS: tokenizer_path) is a local folder, or
-a folder that NeMo's class wrote for the hub. The class is told by its keys, as s2s-run does. With
-pretrained_weights: false, weights are random.
+NEMO is a YAML of speechlm2 whose pretrained_llm (DuplexEARTTS: tokenizer_path) is a local folder,
+or a folder that NeMo's class wrote for the hub. The class is told by its keys, as s2s-run does.
+With pretrained_weights: false, weights are random.
 
 --batch: a safetensors file with the tensors of NeMo's batch by their names (those under input/ of a
 reference file); default: a small random batch. DuplexS2S models: the audio codec is replaced by one

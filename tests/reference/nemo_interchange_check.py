@@ -4,10 +4,11 @@
 
 For each case (a reference file's model and batch): NeMo's class writes its checkpoint in every form
 that it has: the folder for the hub, Lightning's .ckpt, and a distributed folder of two ranks
-(ModelParallelStrategy, sharded; DuplexEARTTS of NeMo 3.0.0 fails under that strategy). `checkpoint import` reads each, and all three checkpoints of ours
-are equal bit for bit. `checkpoint export --nemo` writes one, and from_pretrained of NeMo's class
-reads it strictly: its weights are those of the first model bit for bit, and its loss on the batch
-is the same. No class of speechlm2 writes .nemo; an archive of another class is refused.
+(ModelParallelStrategy, sharded; DuplexEARTTS of NeMo 3.0.0 fails under that strategy). `checkpoint
+import` reads each, and all these checkpoints of ours are equal bit for bit. `checkpoint export
+--nemo` writes one, and NeMo's class finds every tensor in it (from_pretrained): its weights are
+those of the first model bit for bit, and its loss on the batch is the same. No class of speechlm2
+writes .nemo; an archive of another class is refused.
 Exit code 77 where NeMo is missing.
 """
 
@@ -70,7 +71,7 @@ def fit(model, folder: Path, strategy, devices: int) -> None:
 
 
 def write_with_ranks(case: str, work: Path) -> None:
-    """The body of a rank that torchrun starts: NeMo's class, sharded, and its distributed folder."""
+    """The body of a rank that torchrun starts: NeMo's class, sharded, writes its folder."""
     reference = nc.Reference(DATA / f"nemo_{case}.safetensors")
     ranks = int(os.environ["WORLD_SIZE"])
     strategy = ModelParallelStrategy(data_parallel_size=ranks, tensor_parallel_size=1)
@@ -149,6 +150,10 @@ def check_refusals(run, folder: Path) -> None:
     words = ("checkpoint", "import", DATA / "archive.nemo", folder / "none")
     said = s2s(run, *words, "--config", stt / "ours.yaml", fails=True)
     assert "[checkpoint/class]" in said and "EncDecCTCModel" in said, said
+    voice = folder / "voice_chat.yaml"
+    voice.write_text("model: {stt: {model: {}}, speech_generation: {model: {}}}\n")
+    said = s2s(run, "config", "check", voice, fails=True)
+    assert "[config/nemo-class]" in said and "NemotronVoiceChat" in said, said
     said = s2s(run, "checkpoint", "export", folder / "eartts_duplex/ours0", folder / "none",
                fails=True)
     assert "[model/capability]" in said and "duplex_eartts" in said, said

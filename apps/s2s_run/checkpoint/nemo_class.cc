@@ -47,12 +47,6 @@ const NemoClass* class_read_by(const std::string& model_type) {
   return found == kSignatures.end() ? nullptr : &found->type;
 }
 
-const NemoClass* class_named(const std::string& name) {
-  const auto found = std::find_if(kSignatures.begin(), kSignatures.end(),
-                                  [&](const Signature& known) { return known.type.name == name; });
-  return found == kSignatures.end() ? nullptr : &found->type;
-}
-
 std::string readable_classes() {
   std::string list;
   for (const Signature& known : kSignatures) {
@@ -78,6 +72,20 @@ std::string readable_classes() {
 
 }  // namespace
 
+const NemoClass* nemo_class_named(const std::string& name) {
+  const auto found = std::find_if(kSignatures.begin(), kSignatures.end(),
+                                  [&](const Signature& known) { return known.type.name == name; });
+  return found == kSignatures.end() ? nullptr : &found->type;
+}
+
+void throw_no_nemo_class(const std::string& place, const std::string& name) {
+  throw Error(ExitCode::kConfig, "config/nemo-class",
+              fmt::format("{}: this is a configuration of NeMo's {}, which no model here reads\n"
+                          "  expected: one of {}\n"
+                          "  next:     write the configuration of one of these",
+                          place, printable(name), readable_classes()));
+}
+
 const NemoClass* nemo_class_of(const WeightFiles& files) {
   const auto found = std::find_if(
       kSignatures.begin(), kSignatures.end(),
@@ -90,7 +98,7 @@ void check_nemo_class(const std::string& place, const WeightFiles& files, const 
   const std::string named = target.substr(target.rfind('.') + 1);
   const NemoClass* found = nemo_class_of(files);
   if (found == nullptr && !named.empty()) {
-    found = class_named(named);
+    found = nemo_class_named(named);
     if (found == nullptr) {
       throw_class(place, named, model_type,
                   "only classes of speechlm2 are imported: " + readable_classes());

@@ -14,6 +14,13 @@ struct NemoClass {
   const char* type;  // model.type that reads it; null: none does
 };
 
+/// The class with this name, or null: speechlm2 has none.
+const NemoClass* nemo_class_named(const std::string& name);
+
+/// Throws [config/nemo-class]: the configuration at `place` is that of a class that no model.type
+/// reads.
+[[noreturn]] void throw_no_nemo_class(const std::string& place, const std::string& name);
+
 /// The class that wrote a checkpoint with these tensors, or null: it is of no class of speechlm2.
 const NemoClass* nemo_class_of(const WeightFiles& files);
 

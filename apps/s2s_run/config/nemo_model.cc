@@ -10,6 +10,7 @@
 #include "config/yaml_reader.h"
 #include "s2s/foreign_text.h"
 #include "s2s/model_parts.h"
+#include "s2s_run/checkpoint/nemo_class.h"
 #include "s2s_run/config/foreign_keys.h"
 #include "s2s_run/config/nemo_keys.h"
 #include "weights/archives.h"
@@ -65,8 +66,30 @@ class NemoModel {
     notes_.others.push_back(config_place("model." + key, value) + ": read as " + as);
   }
 
+  /// Refuses the blocks of classes that are not here, before their keys are reported one by one.
+  void refuse_other_classes() const {
+    const auto refuse = [this](const char* key, const std::string& name) {
+      throw_no_nemo_class(config_place(std::string("model.") + key, *model_.find(key)), name);
+    };
+    const auto has_block = [this](const char* key) {
+      const Config* const found = model_.find(key);
+      return found != nullptr && found->is_map();
+    };
+    if (has_block("stt") && has_block("speech_generation")) refuse("stt", "NemotronVoiceChat");
+    const Config* const automodel = model_.find("use_nemo_automodel");
+    if (automodel != nullptr && automodel->is_scalar() && automodel->text() == "true") {
+      refuse("use_nemo_automodel", "SALMAutomodel");
+    }
+    const Config* const target = model_.find("_target_");
+    if (target == nullptr || !target->is_scalar()) return;
+    const std::string name = target->text().substr(target->text().rfind('.') + 1);
+    const NemoClass* const known = nemo_class_named(name);
+    if (known == nullptr || known->type == nullptr) refuse("_target_", name);
+  }
+
   void name_type() {
     if (model_.find("type") != nullptr || model_.find("llm") != nullptr) return;
+    refuse_other_classes();
     for (const Mark& mark : kMarks) {
       const Config* const found = model_.find(mark.key);
       if (found == nullptr) continue;

@@ -288,7 +288,8 @@ void ModelBlock::visit(OptionVisitor& v) {
   v("pretrained_perception_from_s2s", pretrained_perception_from_s2s,
     "checkpoint of any model whose perception this one starts from");
   v("pretrained_s2s_model", pretrained_s2s_model,
-    "checkpoint that gives initial values to every tensor that it has with the same name and shape");
+    "checkpoint that gives initial values to every tensor that it has with the same name and "
+    "shape");
   v("init_from_checkpoint", init_from_checkpoint,
     "the same from a training checkpoint; its step and optimizer are not read");
   v("tokenizer", tokenizer, "name of the tokenizer, and its options", "tokenizer");

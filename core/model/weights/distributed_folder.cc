@@ -23,8 +23,7 @@ using weights_errors::torch_format;
 constexpr std::string_view kModelPrefix = "state_dict.";
 
 /// Returns true when the pieces `a` and `b` have elements in common.
-bool overlap(const Sizes& a_begin, const Sizes& a_size, const Sizes& b_begin,
-             const Sizes& b_size) {
+bool overlap(const Sizes& a_begin, const Sizes& a_size, const Sizes& b_begin, const Sizes& b_size) {
   for (size_t i = 0; i < a_begin.size(); ++i) {
     if (a_begin[i] + a_size[i] <= b_begin[i] || b_begin[i] + b_size[i] <= a_begin[i]) return false;
   }
@@ -126,9 +125,8 @@ class DistributedFolder::Metadata {
                  const TensorFacts& facts) const {
     Piece piece;
     const PickleValue* offset = find_item(index, "offset");
-    piece.offsets = offset == nullptr || offset->kind == Kind::kNone
-                        ? Sizes(facts.sizes.size(), 0)
-                        : sizes(index, "offset");
+    piece.offsets = offset == nullptr || offset->kind == Kind::kNone ? Sizes(facts.sizes.size(), 0)
+                                                                     : sizes(index, "offset");
     const fs::path file = text(attribute(place, "relative_path", Kind::kText));
     if (file.empty() || file.filename() != file || file == "." || file == "..") {
       fail("the name of a file in it is not that of a file in its folder");
@@ -183,9 +181,10 @@ class DistributedFolder::Metadata {
       }
     }
     if (product(facts.sizes) != covered) {
-      fail(fmt::format("tensor '{}' has shape {}, but its pieces have {} elements; a part of the "
-                       "folder is missing",
-                       name, shape_text(facts.sizes), covered));
+      fail(
+          fmt::format("tensor '{}' has shape {}, but its pieces have {} elements; a part of the "
+                      "folder is missing",
+                      name, shape_text(facts.sizes), covered));
     }
   }
 

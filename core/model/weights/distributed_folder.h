@@ -1,8 +1,8 @@
 #pragma once
-// Reads folders of torch.distributed.checkpoint: `.metadata`, a pickle that says where the pieces of
-// each tensor are, and *.distcp files, in which each piece is a file of torch.save.
-// Source: torch/distributed/checkpoint/metadata.py, filesystem.py; Lightning's ModelParallelStrategy
-// (the keys of the model begin with "state_dict.").
+// Reads folders of torch.distributed.checkpoint: `.metadata`, a pickle that says where the pieces
+// of each tensor are, and *.distcp files, in which each piece is a file of torch.save. Source:
+// torch/distributed/checkpoint/metadata.py, filesystem.py; Lightning's ModelParallelStrategy (the
+// keys of the model begin with "state_dict.").
 
 #include <map>
 #include <memory>

@@ -201,8 +201,9 @@ bool is_distributed_record(const std::string& name) {
 
 bool is_distributed_global(const std::string& name) {
   static const std::set<std::string> others = {
-      "torch.distributed.checkpoint.metadata._MEM_FORMAT_ENCODING", "torch.serialization._get_layout",
-      "pathlib.PosixPath", "pathlib._local.PosixPath", "pathlib.PurePosixPath"};
+      "torch.distributed.checkpoint.metadata._MEM_FORMAT_ENCODING",
+      "torch.serialization._get_layout", "pathlib.PosixPath", "pathlib._local.PosixPath",
+      "pathlib.PurePosixPath"};
   return is_distributed_record(name) || others.count(name) != 0;
 }
 

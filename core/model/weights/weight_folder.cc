@@ -80,10 +80,10 @@ WeightFolder search(const fs::path& folder) {
     if (has(name)) return one(name);
   }
   if (auto archives = files_with(folder, ".nemo"); archives.size() == 1) return {{}, archives};
-  throw weights_errors::unreadable(
-      folder.string(),
-      "the folder has no *.safetensors file, no .metadata, no pytorch_model.bin, no model_weights.ckpt and not "
-      "exactly one *.nemo archive");
+  throw weights_errors::unreadable(folder.string(),
+                                   "the folder has no *.safetensors file, no .metadata, no "
+                                   "pytorch_model.bin, no model_weights.ckpt and not "
+                                   "exactly one *.nemo archive");
 }
 
 /// Returns false for anything but a regular file: opening a named pipe would block.

@@ -26,10 +26,10 @@ struct WeightFolder {
 };
 
 /// `path`: a file, an index, or a folder. In a folder, uses the first of: index.json of an s2s
-/// checkpoint, .metadata of torch.distributed.checkpoint, model.safetensors.index.json, model.safetensors, all other *.safetensors except an
-/// adapter's, pytorch_model.bin.index.json, pytorch_model.bin, model_weights.ckpt (an unpacked
-/// .nemo archive), a single *.nemo.
-/// Errors: [weights/unreadable], [weights/index], [weights/json].
+/// checkpoint, .metadata of torch.distributed.checkpoint, model.safetensors.index.json,
+/// model.safetensors, all other *.safetensors except an adapter's, pytorch_model.bin.index.json,
+/// pytorch_model.bin, model_weights.ckpt (an unpacked .nemo archive), a single *.nemo. Errors:
+/// [weights/unreadable], [weights/index], [weights/json].
 WeightFolder find_weights(const std::string& path);
 
 /// Returns true for a file that is not in the safetensors format but may be a file of torch.save:

@@ -29,8 +29,8 @@ class HearingModel : public s2s::test::FakeModel {
 
  private:
   struct Perception : s2s::Linear {
-    using s2s::Linear::Linear;
     using s2s::Block::register_buffer;
+    using s2s::Linear::Linear;
   };
   Perception perception_;
   at::Tensor mean_;
@@ -115,8 +115,7 @@ TEST_CASE("tensors that do not fit keep their values, and one warning names them
   tensors["head.weight"] = at::zeros({1, 7});
   tensors.erase("perception.mean");
   tensors["another.tensor"] = at::zeros({1});
-  const Started started =
-      start("init_from_checkpoint: " + write(folder, "x.safetensors", tensors));
+  const Started started = start("init_from_checkpoint: " + write(folder, "x.safetensors", tensors));
   CHECK(holds(started.values.at("perception.weight"), 2));
   CHECK(at::equal(started.values.at("linear.weight"), start("").values.at("linear.weight")));
   REQUIRE(started.warnings.size() == 1);
