@@ -26,6 +26,7 @@ using Json = nlohmann::ordered_json;
 struct Flow {
   int64_t batches = 0;
   int64_t cuts = 0;
+  int64_t tokens = 0;       // of text
   double hours = 0;         // user audio
   double padded_hours = 0;  // user audio including padding
   double seconds = 0;
@@ -73,6 +74,10 @@ double lengths_sum(const at::Tensor& lengths_B) {
 void add(const Batch& batch, double rate_hz, Flow& flow) {
   ++flow.batches;
   flow.cuts += batch.size();
+  if (!batch.source_audio_BS.defined()) {  // of text
+    for (const DocumentSpan& document : batch.documents) flow.tokens += document.length;
+    return;
+  }
   flow.hours += lengths_sum(batch.source_audio_lens_B) / rate_hz / 3600;
   flow.padded_hours += static_cast<double>(batch.source_audio_BS.numel()) / rate_hz / 3600;
 }
@@ -108,11 +113,17 @@ Json as_json(const Flow& flow, double first_batch_s, const Config& block) {
           {"batches", flow.batches},
           {"cuts", flow.cuts},
           {"audio_hours", flow.hours},
+          {"tokens_per_s", static_cast<double>(flow.tokens) / flow.seconds},
           {"seconds", flow.seconds},
           {"workers", workers == nullptr ? 1 : workers->as_int("num_workers")}};
 }
 
 void print_text(const Json& result) {
+  if (const double tokens = result["tokens_per_s"]; tokens > 0) {
+    fmt::print("{:.0f} tokens/s of text, {:.1f} rows/s, first batch after {:.2f} s\n", tokens,
+               result["cuts_per_s"].get<double>(), result["first_batch_s"].get<double>());
+    return;
+  }
   fmt::print("{:.1f} cuts/s, {:.3f} hours of audio per second, {} workers\n",
              result["cuts_per_s"].get<double>(), result["audio_hours_per_s"].get<double>(),
              result["workers"].get<int64_t>());

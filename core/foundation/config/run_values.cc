@@ -91,9 +91,6 @@ void check_needs(const Config& config, RunPurpose purpose, Findings& findings) {
   if (purpose == RunPurpose::kTrain) {
     need_component(config, "trainer.strategy", "the parallel strategy", findings);
     need_component(config, "model.optimizer", "the optimizer", findings);
-    if (!is_absent(config, "model.lr_scheduler")) {  // absent: the rate stays that of the optimizer
-      need_component(config, "model.lr_scheduler", "the schedule of the learning rate", findings);
-    }
     if (is_absent(config, "data.train_ds")) findings.add(no_datasets_error("data.train_ds"));
   }
   if (purpose == RunPurpose::kValidate) {

@@ -34,7 +34,7 @@ Texts values(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("training needs a strategy, an optimizer and data; a schedule needs a name") {
+TEST_CASE("training needs a strategy, an optimizer and data") {
   CHECK(needs("model: {type: d}\ntrainer: {strategy: null}\n", RunPurpose::kTrain) ==
         Texts{"[config/missing] trainer.strategy.name is required in the block at test.yaml:2:1: "
               "the parallel strategy; add it to the file or give trainer.strategy.name=VALUE on "
@@ -44,12 +44,6 @@ TEST_CASE("training needs a strategy, an optimizer and data; a schedule needs a 
               "line",
               "[config/no-datasets] data.train_ds is missing or empty; expected at least one data "
               "set, for example data.train_ds: {name: ...}"});
-  const Texts nameless = needs(
-      "{trainer: {strategy: {name: s}}, data: {train_ds: {name: t}}, model: {optimizer: "
-      "{name: o}, lr_scheduler: {warmup_steps: 1}}}",
-      RunPurpose::kTrain);
-  REQUIRE(nameless.size() == 1);
-  CHECK(nameless[0].starts_with("[config/missing] model.lr_scheduler.name is required"));
   CHECK(needs("{}", RunPurpose::kGenerate).empty());
   CHECK(needs("{}", RunPurpose::kPlan).empty());
 }
