@@ -67,7 +67,6 @@ void speak_prompts(const GenerateArguments& arguments, const Config& config,
   make_folders(arguments.output);
   std::ofstream lines(files[0]);
   const at::NoGradGuard no_grad;
-  at::manual_seed(static_cast<uint64_t>(arguments.sampling.seed));
   const int64_t rate_hz = model.codec().shape().sample_rate_hz;
   const auto step = static_cast<size_t>(arguments.batch_size);
   for (size_t begin = 0; begin < prompts.size(); begin += step) {

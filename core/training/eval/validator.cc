@@ -78,6 +78,7 @@ bool answers_to_evaluate(const Model& model) {
 Validator::Validator(Model& model, const Sets& sets, ValidationSettings settings)
     : model_(model),
       speech_(find_capability<AnswersSpeech>(model)),
+      speaker_(speech_ == nullptr ? find_capability<SpeaksText>(model) : nullptr),
       sets_(sets),
       settings_(std::move(settings)) {}
 
@@ -89,11 +90,36 @@ void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, Metric
   if (turn.counts) add_sums(sums, more);
   // Ranks of a sharded model answer together, even when the batch of one of them does not count.
   if (!is_answered(turn.first) || !on_device.source_audio_BS.defined()) return;
-  answer(turn, as_wide_as_all(on_device, sets));
+  answer(turn, on_device, generate(sets, on_device));
+}
+
+/// The answers to a batch, or the speech of its texts.
+Generation Validator::generate(SharedSets& sets, const Batch& batch) {
+  if (speech_ == nullptr) return speak(sets, batch);
+  return speech_->answer(as_wide_as_all(batch, sets), /*decode_audio=*/true);
+}
+
+/// The speech of the reference's text channel. Source: NeMo's DuplexEARTTS.validation_step.
+Generation Validator::speak(SharedSets& sets, const Batch& batch) {
+  const at::Tensor& text_BT = batch.target_tokens_BT;
+  const int64_t missing = sets.common_width(text_BT.size(1)) - text_BT.size(1);
+  const int64_t pad = speaker_->tokenizer().special_ids().pad;
+  const auto [voices_BS, lengths_B] = speaker_->voices_of(batch);
+  Generation out;
+  out.tokens_text_BT = text_BT;
+  out.token_lens_B = batch.target_token_lens_B;
+  out.tokens_audio_BTK = speaker_->open_speech(voices_BS, lengths_B)
+                             ->push(at::constant_pad_nd(text_BT, {0, missing}, pad))
+                             .slice(1, 0, text_BT.size(1));
+  const FullPrecision full_precision;
+  out.audio_BS = speaker_->codec().decode(out.tokens_audio_BTK.transpose(1, 2));
+  out.audio_lens_B = out.token_lens_B * speaker_->codec().shape().samples_per_frame;
+  return out;
 }
 
 bool Validator::is_answered(int64_t number) const {
-  if (settings_.answers == Answers::kNone || speech_ == nullptr) return false;
+  if (settings_.answers == Answers::kNone) return false;
+  if (speech_ == nullptr && speaker_ == nullptr) return false;
   return settings_.limit_answers == 0 || number < settings_.limit_answers;
 }
 
@@ -134,8 +160,8 @@ void Validator::add_numbers(ValidationReport& report) {
   examples_.clear();
 }
 
-void Validator::answer(const SharedSets::Turn& turn, const Batch& batch) {
-  const Generation generated = speech_->answer(batch, /*decode_audio=*/true);
+void Validator::answer(const SharedSets::Turn& turn, const Batch& batch,
+                       const Generation& generated) {
   if (!turn.counts || !is_answered(turn.number)) return;
   const size_t first = examples_.size();
   for (int64_t b = 0; b < batch.size(); ++b) {
@@ -167,27 +193,31 @@ void Validator::keep(const ReportExample& example) {
 ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& batch,
                                     const Generation& generated, int64_t b) const {
   const auto row_number = static_cast<size_t>(b);
-  const Tokenizer& tokenizer = speech_->tokenizer();
+  const Tokenizer& tokenizer = speech_ != nullptr ? speech_->tokenizer() : speaker_->tokenizer();
   ReportExample example;
   example.id = batch.ids[row_number];
   example.data_set = turn.set;
   example.batch = turn.number;
   example.turns = batch.turns[row_number];
   example.texts.reference = batch.target_texts[row_number];
-  example.texts.text_channel = generated.text[row_number];
+  if (speech_ != nullptr) {
+    example.texts.text_channel = generated.text[row_number];
+    example.user = {row(batch.source_audio_BS, batch.source_audio_lens_B, b),
+                    speech_->source_sample_rate_hz()};
+  }
   if (!generated.user_text.empty()) {
     example.texts.user_reference = user_words(example.turns);
     example.texts.user_channel = generated.user_text[row_number];
   }
-  example.user = {row(batch.source_audio_BS, batch.source_audio_lens_B, b),
-                  speech_->source_sample_rate_hz()};
   if (generated.audio_BS.defined()) {
     example.answer = {row(generated.audio_BS, generated.audio_lens_B, b),
-                      speech_->answer_sample_rate_hz()};
+                      speech_ != nullptr ? speech_->answer_sample_rate_hz()
+                                         : speaker_->codec().shape().sample_rate_hz};
   }
-  // Token t of the answer belongs to frame t + 1: the text channel leads by one frame.
+  // Token t of an answer belongs to frame t + 1: the text channel leads by one frame.
   example.answer_tokens =
-      marks(generated.tokens_text_BT[b], generated.token_lens_B[b].item<int64_t>(), 1, tokenizer);
+      marks(generated.tokens_text_BT[b], generated.token_lens_B[b].item<int64_t>(),
+            speech_ != nullptr ? 1 : 0, tokenizer);
   example.reference_tokens =
       marks(batch.target_tokens_BT[b], batch.target_token_lens_B[b].item<int64_t>(), 0, tokenizer);
   return example;

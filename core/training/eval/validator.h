@@ -54,7 +54,9 @@ class Validator {
 
  private:
   void run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums);
-  void answer(const SharedSets::Turn& turn, const Batch& batch);
+  Generation generate(SharedSets& sets, const Batch& batch);
+  Generation speak(SharedSets& sets, const Batch& batch);
+  void answer(const SharedSets::Turn& turn, const Batch& batch, const Generation& generated);
   ReportExample example_of(const SharedSets::Turn& turn, const Batch& batch,
                            const Generation& generated, int64_t b) const;
   void add_best_case(const Batch& batch, size_t first);
@@ -65,6 +67,7 @@ class Validator {
 
   Model& model_;
   AnswersSpeech* speech_;  // null: the model does not answer speech
+  SpeaksText* speaker_;    // null: it does, or it does not speak the reference's text
   const Sets& sets_;
   ValidationSettings settings_;
   std::vector<ReportExample> examples_;

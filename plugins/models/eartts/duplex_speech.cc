@@ -16,6 +16,7 @@ class DuplexEarTts::Speech : public SpokenChannel {
       : eval_(model),
         model_(model),
         is_guided_(model.sampling_.guidance > 0),
+        noise_(model.sampling_.noise()),
         cache_(model.parts_.core->backbone().shape().num_layers) {
     const at::NoGradGuard no_grad;
     model.bind_codec();
@@ -39,7 +40,8 @@ class DuplexEarTts::Speech : public SpokenChannel {
         step_.code_BTK = at::where(ends_BT1, model_.silence_K_, step_.code_BTK);
       }
       model_.add_context(step_);
-      step_.code_BTK = core.generate(core.next_states(step_, is_guided_, cache_), model_.sampling_);
+      step_.code_BTK =
+          core.generate(core.next_states(step_, is_guided_, cache_), model_.sampling_, noise_);
       step_.text_BT = step_.subword_ids_BT;
       codes.push_back(step_.code_BTK);
     }
@@ -51,6 +53,7 @@ class DuplexEarTts::Speech : public SpokenChannel {
   EvalScope eval_;
   DuplexEarTts& model_;
   bool is_guided_;
+  at::Generator noise_;
   KvCache cache_;
   TtsInputs step_;  // the last frame: its code and its text
 };

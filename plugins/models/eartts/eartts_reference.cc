@@ -43,13 +43,14 @@ at::Tensor continued(TtsCore& core, const TensorMap& tensors, const TtsInputs& i
   core.prompt_states(prompt_of(inputs, length), guided, &cache);
   TtsInputs step;
   step.code_BTK = inputs.code_BTK.slice(1, length - 1, length);
+  const at::Generator noise = sampling.noise();
   std::vector<at::Tensor> codes;
   const int64_t count = tensors.at("next_subword_ids").size(1);
   for (int64_t i = 0; i < count; ++i) {
     step.subword_ids_BT = column(tensors, "next_subword_ids", i);
     step.subword_mask_BT = at::ones_like(step.subword_ids_BT, at::kBool);
     step.context_BTU = column(tensors, "next_context", i);
-    step.code_BTK = core.generate(core.next_states(step, guided, cache), sampling);
+    step.code_BTK = core.generate(core.next_states(step, guided, cache), sampling, noise);
     codes.push_back(step.code_BTK);
   }
   return at::cat(codes, 1);
@@ -72,7 +73,8 @@ std::map<std::string, at::Tensor> EarTts::reference_outputs(
   }
   std::map<std::string, at::Tensor> outputs;
   const at::Tensor states = core_->prompt_states(batch, sampling_.guidance > 0, nullptr);
-  outputs["tokens_audio_teacher"] = core_->generate(states, sampling_) * valid_BT1;
+  outputs["tokens_audio_teacher"] =
+      core_->generate(states, sampling_, sampling_.noise()) * valid_BT1;
   if (inputs.contains("prompt_frames") && inputs.contains("next_subword_ids")) {
     outputs["tokens_audio"] = continued(*core_, inputs, batch, sampling_);
   }

@@ -33,8 +33,9 @@ at::Tensor keep_top(const at::Tensor& logits, const TopComponents& top) {
   return logits.masked_fill(removed.scatter(-1, order, removed), -kInfinity);
 }
 
-at::Tensor gumbel_like(const at::Tensor& logits) {
-  return -(-(at::rand_like(logits) + kGumbelEps).log() + kGumbelEps).log();
+at::Tensor gumbel_like(const at::Tensor& logits, const at::Generator& noise) {
+  const at::Tensor uniform = at::rand(logits.sizes(), noise).to(logits.options());
+  return -(-(uniform + kGumbelEps).log() + kGumbelEps).log();
 }
 
 }  // namespace
@@ -107,14 +108,16 @@ at::Tensor MogHead::distances(const at::Tensor& means_BTNR, const at::Tensor& ta
 }
 
 std::pair<at::Tensor, at::Tensor> MogHead::draw(const at::Tensor& hidden_BTH, double guidance,
-                                                const TopComponents& top) {
+                                                const TopComponents& top,
+                                                const at::Generator& noise) {
   at::Tensor x_BTH = layers(hidden_BTH);
   if (guidance > 0) {
     const std::vector<at::Tensor> halves = x_BTH.chunk(2, 0);
     x_BTH = halves[0] + guidance * (halves[0] - halves[1]);
   }
   const at::Tensor logits_BTN = keep_top(proj_logits_(x_BTH), top).to(at::kFloat);
-  const at::Tensor chosen_BT = (logits_BTN.log_softmax(-1) + gumbel_like(logits_BTN)).argmax(-1);
+  const at::Tensor chosen_BT =
+      (logits_BTN.log_softmax(-1) + gumbel_like(logits_BTN, noise)).argmax(-1);
   const int64_t rank = options_.low_rank.value_or(latent_size_);
   const at::Tensor weight_NRH = proj_mus_.weight.view({options_.num_predictions, rank, -1});
   const at::Tensor chosen = chosen_BT.flatten();

@@ -51,9 +51,10 @@ class MogHead : public Block {
   /// Squared distance of every component's mean to `target`: [B, T, N] float32.
   at::Tensor distances(const at::Tensor& means_BTNR, const at::Tensor& target_BTD);
   /// Mean [B, T, D] and log standard deviation [B, T, 1] of a component that is drawn. `guidance`
-  /// above 0: the rows of hidden are those with the condition, then those without.
+  /// above 0: the rows of hidden are those with the condition, then those without. `noise`: of the
+  /// CPU.
   std::pair<at::Tensor, at::Tensor> draw(const at::Tensor& hidden_BTH, double guidance,
-                                         const TopComponents& top);
+                                         const TopComponents& top, const at::Generator& noise);
   int64_t num_predictions() const { return options_.num_predictions; }
 
  private:

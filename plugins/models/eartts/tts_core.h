@@ -60,6 +60,9 @@ struct Sampling {
   double guidance = 0;  // 0: no unconditional rows
   TopComponents top;
   double noise_scale = 1;
+  uint64_t seed = 0;
+  /// A new stream of random numbers, on the CPU: equal on every device and rank.
+  at::Generator noise() const;
 };
 /// Errors: [eartts/top].
 Sampling sampling_of(const GenerationOptions& options, const std::string& path);
@@ -85,8 +88,9 @@ class TtsCore : public Block {
   /// The states of frames behind `cache`: code is what was generated for the frame before.
   at::Tensor next_states(const TtsInputs& inputs, bool guided, KvCache& cache);
   /// Codes [B, T, K] of frames from their states, round by round. With guidance, `hidden` has the
-  /// rows twice.
-  at::Tensor generate(const at::Tensor& hidden_BTH, const Sampling& sampling);
+  /// rows twice. `noise`: where the random numbers come from.
+  at::Tensor generate(const at::Tensor& hidden_BTH, const Sampling& sampling,
+                      const at::Generator& noise);
 
   /// Our names differ from NeMo's in `marks` only.
   NameMap checkpoint_names() const;

@@ -83,6 +83,7 @@ struct GenerationOptions {
   std::optional<double> guidance_scale = 0.5;
   Config top_p_or_k = Config::scalar("0.8");
   double noise_scale = 0.8;
+  int64_t seed = 0;
   void visit(OptionVisitor& v) {
     v("num_iter", num_iter, "rounds in which the books of a frame are filled", at_least(1));
     v("guidance_scale", guidance_scale,
@@ -91,6 +92,7 @@ struct GenerationOptions {
       "components to choose from: a whole number k (the k most probable), or a share p of the "
       "probability, such as 0.8; 1 is greedy, 1.0 keeps all");
     v("noise_scale", noise_scale, "factor of the noise; 0: the mean", at_least(0));
+    v("seed", seed, "of the noise; each speech begins its stream anew", at_least(0));
   }
 };
 

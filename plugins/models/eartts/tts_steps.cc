@@ -1,6 +1,7 @@
 // Losses and generation.
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 
 #include <cmath>
 
@@ -27,11 +28,14 @@ void fill_books(const at::Tensor& books_KCD, at::Tensor rest_BTD, int64_t first,
 
 }  // namespace
 
+at::Generator Sampling::noise() const { return at::make_generator<at::CPUGeneratorImpl>(seed); }
+
 Sampling sampling_of(const GenerationOptions& options, const std::string& path) {
   Sampling sampling;
   sampling.num_iter = options.num_iter;
   sampling.guidance = options.guidance_scale.value_or(0);
   sampling.noise_scale = options.noise_scale;
+  sampling.seed = static_cast<uint64_t>(options.seed);
   const std::string place = path + ".top_p_or_k", text = options.top_p_or_k.text();
   const bool is_count = text.find_first_not_of("0123456789") == std::string::npos;
   const double value = options.top_p_or_k.as_double(place);
@@ -99,7 +103,8 @@ void TtsCore::mixture_losses(const at::Tensor& code_BTK, const at::Tensor& targe
   losses.mixture = ((posterior_BTN * log_ratio_BTN).sum(-1) * frames_BT).sum() / levels;
 }
 
-at::Tensor TtsCore::generate(const at::Tensor& hidden_BTH, const Sampling& sampling) {
+at::Tensor TtsCore::generate(const at::Tensor& hidden_BTH, const Sampling& sampling,
+                             const at::Generator& noise) {
   const bool guided = sampling.guidance > 0;
   const std::vector<at::Tensor> halves =
       guided ? hidden_BTH.chunk(2, 0) : std::vector<at::Tensor>{hidden_BTH};
@@ -124,9 +129,9 @@ at::Tensor TtsCore::generate(const at::Tensor& hidden_BTH, const Sampling& sampl
     std::vector<at::Tensor> rows;
     for (const at::Tensor& half : halves) rows.push_back(seen_BTH + half);
     const auto [mean_BTD, log_std_BT1] =
-        mog_head_.draw(at::cat(rows, 0), sampling.guidance, sampling.top);
-    const at::Tensor z_BTD =
-        mean_BTD + log_std_BT1.exp() * at::randn_like(mean_BTD) * sampling.noise_scale;
+        mog_head_.draw(at::cat(rows, 0), sampling.guidance, sampling.top, noise);
+    const at::Tensor noise_BTD = at::randn(mean_BTD.sizes(), noise).to(mean_BTD.options());
+    const at::Tensor z_BTD = mean_BTD + log_std_BT1.exp() * noise_BTD * sampling.noise_scale;
     fill_books(books_KCD_, z_BTD.to(at::kFloat), done, count, code_BTK);
     done += count;
   }

@@ -15,10 +15,10 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int64_t kFrame = 1280;  // samples
+constexpr int64_t kSpokenFrame = 1280;  // samples
 
 /// A tiny EAR-TTS on the spoken set that all tests share.
-constexpr const char* kConfig = R"(
+constexpr const char* kSpeakingModel = R"(
 model:
   type: duplex_eartts
   tokenizer:
@@ -62,11 +62,11 @@ exp_manager: { explicit_log_dir: "${tiny.run}" }
 )";
 
 /// A run of one step.
-const fs::path& trained() {
+const fs::path& trained_speaker() {
   static const TemporaryFolder folder;
   static const fs::path place = [] {
     const fs::path file = folder.path() / "config.yaml", run = folder.path() / "run";
-    write_text(file, std::string(kConfig) + "tiny: { data: " + tiny_set().string() +
+    write_text(file, std::string(kSpeakingModel) + "tiny: { data: " + tiny_set().string() +
                          ", run: " + run.string() + " }\n");
     const Outcome outcome = run_s2s({"train", file.string()});
     REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
@@ -75,13 +75,13 @@ const fs::path& trained() {
   return place;
 }
 
-std::string recording() { return (tiny_set() / "audio/dev/dev-000000_user.wav").string(); }
+std::string voice_file() { return (tiny_set() / "audio/dev/dev-000000_user.wav").string(); }
 
-Outcome speak(const Words& more) {
-  return run_s2s(with({"generate", "--checkpoint", trained().string()}, more));
+Outcome speak_prompts(const Words& more) {
+  return run_s2s(with({"generate", "--checkpoint", trained_speaker().string()}, more));
 }
 
-std::vector<short> samples(const fs::path& wav) {
+std::vector<short> spoken_samples(const fs::path& wav) {
   SF_INFO info{};
   SNDFILE* const file = sf_open(wav.c_str(), SFM_READ, &info);
   REQUIRE(file != nullptr);
@@ -97,22 +97,23 @@ std::vector<short> samples(const fs::path& wav) {
 TEST_CASE("prompts are spoken into WAV files, with the voice of the configuration") {
   const TemporaryFolder folder;
   const fs::path one = folder.path() / "one", again = folder.path() / "again";
-  const Words prompts = {"model.inference_speaker_reference=" + recording(),
+  const Words prompts = {"model.inference_speaker_reference=" + voice_file(),
                          "--prompt",
                          "what is the time",
                          "--prompt",
                          "yes",
                          "--output"};
   for (const fs::path& output : {one, again}) {
-    const Outcome outcome = speak(with(prompts, {output.string()}));
+    const Outcome outcome = speak_prompts(with(prompts, {output.string()}));
     REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
     CHECK(contains(outcome.output, "speech: " + (output / "001.wav").string()));
   }
-  const std::vector<short> first = samples(one / "000.wav"), second = samples(one / "001.wav");
+  const std::vector<short> first = spoken_samples(one / "000.wav"),
+                           second = spoken_samples(one / "001.wav");
   // Three silent frames, and two for each word and for the token that begins.
-  CHECK(first.size() == (3 + 2 * (1 + 4)) * kFrame);
-  CHECK(second.size() == (3 + 2 * (1 + 1)) * kFrame);
-  CHECK(samples(again / "000.wav") == first);
+  CHECK(first.size() == (3 + 2 * (1 + 4)) * kSpokenFrame);
+  CHECK(second.size() == (3 + 2 * (1 + 1)) * kSpokenFrame);
+  CHECK(spoken_samples(again / "000.wav") == first);
   CHECK(*std::max_element(first.begin(), first.end()) > 100);
   std::ifstream lines(one / "answers.jsonl");
   std::string line;
@@ -122,17 +123,34 @@ TEST_CASE("prompts are spoken into WAV files, with the voice of the configuratio
   CHECK(json::parse(line).at("seconds").get<double>() == doctest::Approx(13 * 0.08));
 }
 
+TEST_CASE("validation listens to the speech of the agent's texts, and to the reference") {
+  const TemporaryFolder folder;
+  const Outcome outcome = run_s2s(
+      {"validate", "--checkpoint", trained_speaker().string(), "--limit-batches", "1", "--json",
+       "--report", folder.path().string(), "model.scoring_asr={name: pocketsphinx}"});
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  const size_t begin = outcome.output.find("\n{");
+  const json set = json::parse(outcome.output.substr(begin)).at("sets").at("dev");
+  for (const char* name : {"lm_loss", "c_loss", "asr_bleu", "asr_wer", "asr_cer"}) {
+    CHECK_MESSAGE(set.contains(name), name);
+  }
+  CHECK(set.at("examples") == 1);
+  CHECK(set.at("asr_wer_reference").get<double>() < set.at("asr_wer").get<double>());
+  CHECK_FALSE(set.contains("txt_bleu"));  // it writes no text of its own
+  CHECK(fs::exists(folder.path() / "wav"));
+}
+
 TEST_CASE("prompts that cannot be spoken end in one message") {
   const TemporaryFolder folder;
   const std::string output = folder.path().string();
-  const Outcome nothing = speak({"--output", output});
+  const Outcome nothing = speak_prompts({"--output", output});
   CHECK(nothing.exit_code == 2);
   CHECK(contains(nothing.output, "a model of type duplex_eartts needs --prompt TEXT"));
-  const Outcome nowhere = speak({"--prompt", "yes"});
+  const Outcome nowhere = speak_prompts({"--prompt", "yes"});
   CHECK(nowhere.exit_code == 2);
   CHECK(contains(nowhere.output, "needs --output FOLDER"));
-  const Outcome mute =
-      speak({"model.inference_speaker_reference=gone.wav", "--prompt", "yes", "--output", output});
+  const Outcome mute = speak_prompts(
+      {"model.inference_speaker_reference=gone.wav", "--prompt", "yes", "--output", output});
   CHECK(mute.exit_code == 5);
   CHECK_MESSAGE(contains(mute.output, "gone.wav"), mute.output);
 }

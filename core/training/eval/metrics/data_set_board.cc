@@ -166,6 +166,7 @@ std::map<std::string, double> DataSetBoard::numbers() const {
     if (scores.num_examples == 0) continue;
     put(std::string(kind) + "bleu" + of, scores.bleu.score);
     put(std::string(kind) + "wer" + of, scores.words.rate());
+    put(std::string(kind) + "cer" + of, scores.characters.rate());
     put(std::string(kind) + "exact" + of, scores.exact_rate());
     for (const auto& [name, value] : metrics_[static_cast<size_t>(source)].values()) {
       put(kind + name + of, value);

@@ -111,6 +111,8 @@ TEST_CASE("the numbers tell what the scorer makes of the reference and of the co
   const auto numbers = report.boards()[0]->numbers();
   CHECK(numbers.at("asr_wer") == 0.25);
   CHECK(numbers.at("asr_wer_reference") == 0);
+  CHECK(numbers.at("asr_cer_reference") == 0);
+  CHECK(numbers.at("asr_cer") > 0);
   CHECK(numbers.at("asr_exact_reference") == 1);
   CHECK(numbers.at("asr_wer_round_trip") == 0.25);
   CHECK(numbers.at("txt_wer") == 0);
