@@ -36,18 +36,6 @@ struct ImportArguments {
   ConfigArguments config;
 };
 
-/// The tensors that a source provides. The codec is that of the configuration.
-std::vector<NamedTensor> imported_tensors(Model& model) {
-  std::vector<NamedTensor> all = stored_tensors(model);
-  auto* const speaking = find_capability<HasCodec>(model);
-  if (speaking == nullptr) return all;
-  std::set<at::Tensor*> of_codec;
-  for (const NamedTensor& t : stored_tensors(speaking->codec())) of_codec.insert(t.tensor);
-  const auto is_of_codec = [&](const NamedTensor& t) { return of_codec.count(t.tensor) != 0; };
-  all.erase(std::remove_if(all.begin(), all.end(), is_of_codec), all.end());
-  return all;
-}
-
 /// Number of these tensors that the files contain.
 int64_t num_there(const std::vector<NamedTensor>& tensors, const NameMap& names,
                   const WeightFiles& files) {
@@ -58,6 +46,23 @@ int64_t num_there(const std::vector<NamedTensor>& tensors, const NameMap& names,
     const auto theirs = names.to_theirs(tensor.name, is_there);
     return theirs && is_there(*theirs);
   });
+}
+
+/// The tensors that a source provides. The codec is that of the configuration, unless the files
+/// contain all of it.
+std::vector<NamedTensor> imported_tensors(Model& model, const WeightFiles& files) {
+  std::vector<NamedTensor> all = stored_tensors(model);
+  auto* const speaking = find_capability<HasCodec>(model);
+  if (speaking == nullptr) return all;
+  std::set<at::Tensor*> of_codec;
+  for (const NamedTensor& t : stored_tensors(speaking->codec())) of_codec.insert(t.tensor);
+  const auto first_of_codec = std::stable_partition(
+      all.begin(), all.end(), [&](const NamedTensor& t) { return of_codec.count(t.tensor) == 0; });
+  const std::vector<NamedTensor> codec(first_of_codec, all.end());
+  if (num_there(codec, model.checkpoint_names(), files) < static_cast<int64_t>(codec.size())) {
+    all.erase(first_of_codec, all.end());
+  }
+  return all;
 }
 
 /// The parts of a configuration that an import builds.
@@ -81,7 +86,7 @@ struct Built {
 bool hold_whole_model(const WeightFiles& files, Built& built) {
   if (built.setup.config().find_path("model.llm") == nullptr) return true;  // there is no other
   const auto llm = describe_language_model(built.setup.config(), built.setup.registries());
-  return num_there(imported_tensors(*built.model), built.model->checkpoint_names(), files) >
+  return num_there(imported_tensors(*built.model, files), built.model->checkpoint_names(), files) >
          num_there(llm->named_parameters(), llm->checkpoint_names(), files);
 }
 
@@ -139,7 +144,7 @@ int import_checkpoint(const ImportArguments& arguments, const Invocation& invoca
   }
   Built built(arguments.config, invocation);
   if (hold_whole_model(files, built)) {
-    const std::vector<NamedTensor> ours = imported_tensors(*built.model);
+    const std::vector<NamedTensor> ours = imported_tensors(*built.model, files);
     load_tensors(ours, built.model->checkpoint_names(), files);
     write(arguments, built.setup.config(), built);
     report(arguments, fmt::format("{} tensors", ours.size()), built);
