@@ -151,8 +151,7 @@ std::unique_ptr<SpokenChannel> VoiceChatModel::open_speech(const Batch& batch, a
 Generation VoiceChatModel::answer(const Batch& batch, bool decode_audio) {
   const at::NoGradGuard no_grad;
   const EvalScope eval(*this);
-  Generation out =
-      listens_.generate(batch.source_audio_BS, batch.source_audio_lens_B, /*decode_audio=*/false);
+  Generation out = listens_.answer(batch, /*decode_audio=*/false);
   const CodecShape codec = speaks_.codec().shape();
   const at::Tensor& text_BT = out.tokens_text_BT;
   out.tokens_audio_BTK = at::cat({first_codes(codec, text_BT.size(0), text_BT.device()),

@@ -37,6 +37,8 @@ class VoiceChatModel : public Model, public HasCodec, public AnswersSpeech, publ
   void choose_tokens_by(const SamplingOptions& sampling) override;
   Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                       bool decode_audio) override;
+  /// The voices are the batch's own where the configuration has none.
+  Generation answer(const Batch& batch, bool decode_audio) override;
   std::unique_ptr<DuplexSession> open_session() override;
   const Tokenizer& tokenizer() const override { return listens_.tokenizer(); }
   double frame_length_s() const override { return listens_.frame_length_s(); }
@@ -47,11 +49,8 @@ class VoiceChatModel : public Model, public HasCodec, public AnswersSpeech, publ
   std::vector<std::string> decoded_outputs() const override;
 
  private:
-  /// Speech of `rows` in the voices of `batch`.
+  /// Speech in the voices of `batch`.
   std::unique_ptr<SpokenChannel> open_speech(const Batch& batch, at::Device device);
-  /// The answers to a batch whose voices are its own, where the configuration has none.
-  Generation answer(const Batch& batch, bool decode_audio);
-
   VoiceChatParts parts_;
   AnswersSpeech& listens_;
   SpeaksText& speaks_;
