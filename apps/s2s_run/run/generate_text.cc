@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/atomic_file.h"
+#include "base/foreign_json.h"
 #include "base/io_errors.h"
 #include "s2s/config.h"
 #include "s2s/error.h"
@@ -90,13 +91,13 @@ class PromptReader {
     });
   }
 
-  const std::vector<data::EncodedPrompt>& prompts() const { return prompts_; }
+  const std::vector<data::AskedPrompt>& prompts() const { return prompts_; }
   const data::TurnEnd& turn_end() const { return encoder_.turn_end(); }
 
  private:
   data::PromptEncoder encoder_;
   bool is_chat_;
-  std::vector<data::EncodedPrompt> prompts_;
+  std::vector<data::AskedPrompt> prompts_;
 };
 
 /// The prompts of --prompt and of the files of --input.
@@ -164,7 +165,7 @@ std::vector<std::string> prompts_of(const GenerateArguments& arguments, const st
 void answer_prompts(const GenerateArguments& arguments, const Config& config,
                     const std::string& type, TextGenerator& model) {
   const PromptReader reader = read_prompts(arguments, config, type, model.tokenizer());
-  const std::vector<data::EncodedPrompt>& prompts = reader.prompts();
+  const std::vector<data::AskedPrompt>& prompts = reader.prompts();
   TextGenerationOptions options = arguments.text;
   const data::TurnEnd& end = reader.turn_end();
   options.end_tokens.insert(options.end_tokens.end(), end.tokens.begin(), end.tokens.end());

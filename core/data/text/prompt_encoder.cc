@@ -34,8 +34,8 @@ PromptEncoder::PromptEncoder(const DocumentOptions& options, const Tokenizer& to
                              const std::string& path, const std::string& base_dir)
     : options_(options), tokenizer_(tokenizer), encoder_(options, tokenizer, path, base_dir) {}
 
-EncodedPrompt PromptEncoder::of_text(const std::string& text, const std::string& place) const {
-  EncodedPrompt prompt{text, text, encoder_.encode_prompt(text, /*is_chat=*/false)};
+AskedPrompt PromptEncoder::of_text(const std::string& text, const std::string& place) const {
+  AskedPrompt prompt{text, text, encoder_.encode_prompt(text, /*is_chat=*/false)};
   if (prompt.ids.empty()) {
     throw text_errors::prompt(
         place, "the prompt is empty, and the tokenizer has no BOS to begin with", options_);
@@ -43,20 +43,20 @@ EncodedPrompt PromptEncoder::of_text(const std::string& text, const std::string&
   return prompt;
 }
 
-EncodedPrompt PromptEncoder::of_message(const std::string& message, const std::string& place) {
+AskedPrompt PromptEncoder::of_message(const std::string& message, const std::string& place) {
   return of_chat(Value::list({message_of("user", MarkedText(message))}), place);
 }
 
-EncodedPrompt PromptEncoder::of_line(const std::string& json, const LineOrigin& origin) {
+AskedPrompt PromptEncoder::of_line(const std::string& json, const LineOrigin& origin) {
   const TextLine line = parse_prompt_line(json, options_, origin.file, origin.line);
   return line.form == TextLine::Form::kChat ? of_chat(line.messages, origin.text())
                                             : of_text(line.text, origin.text());
 }
 
-EncodedPrompt PromptEncoder::of_chat(const Value& messages, const std::string& place) {
+AskedPrompt PromptEncoder::of_chat(const Value& messages, const std::string& place) {
   const std::string text =
       encoder_.chat_format().render(messages, /*add_generation_prompt=*/true, place).bytes();
-  EncodedPrompt prompt{text, last_content(messages), encoder_.encode_prompt(text, true)};
+  AskedPrompt prompt{text, last_content(messages), encoder_.encode_prompt(text, true)};
   if (prompt.ids.empty()) {
     throw text_errors::prompt(place, "the chat template writes nothing for it", options_);
   }

@@ -10,7 +10,7 @@
 
 namespace s2s::data {
 
-struct EncodedPrompt {
+struct AskedPrompt {
   std::string text;          // what the model reads, without a BOS that the encoder adds
   std::string asked;         // for people: the text, or a chat's last message
   std::vector<int64_t> ids;  // BOS included
@@ -31,16 +31,16 @@ class PromptEncoder {
 
   /// A text to continue. `place`: of it, for messages. Errors: [data/prompt] for one without
   /// tokens.
-  EncodedPrompt of_text(const std::string& text, const std::string& place) const;
+  AskedPrompt of_text(const std::string& text, const std::string& place) const;
   /// A chat of one message of the user. Errors: [data/chat-template].
-  EncodedPrompt of_message(const std::string& message, const std::string& place);
+  AskedPrompt of_message(const std::string& message, const std::string& place);
   /// A line of a JSONL file. Errors: those of parse_prompt_line, [data/chat-template].
-  EncodedPrompt of_line(const std::string& json, const LineOrigin& origin);
+  AskedPrompt of_line(const std::string& json, const LineOrigin& origin);
   /// Of the template. Empty before the first chat, and if the template does not show it.
   const TurnEnd& turn_end() const { return turn_end_; }
 
  private:
-  EncodedPrompt of_chat(const jinja::Value& messages, const std::string& place);
+  AskedPrompt of_chat(const jinja::Value& messages, const std::string& place);
   TurnEnd find_turn_end(const jinja::Value& messages) const;
 
   DocumentOptions options_;

@@ -7,8 +7,8 @@
 namespace {
 
 using namespace s2s::test;
+using s2s::data::AskedPrompt;
 using s2s::data::DocumentOptions;
-using s2s::data::EncodedPrompt;
 using s2s::data::PromptEncoder;
 
 /// Letters, and a control token at the end of a turn that encode finds in texts.
@@ -67,11 +67,11 @@ TEST_CASE("lines are prompts: texts, pairs, instructions and chats") {
   PromptEncoder prompts = encoder(letters, "chatml");
   CHECK(prompts.of_text("ab", "here").ids == std::vector<int64_t>{1, 'a', 'b'});
   CHECK(prompts.of_line("{\"prompt\": \"q\", \"response\": \"r\"}", {}).text == "q");
-  const EncodedPrompt task = prompts.of_line("{\"instruction\": \"Add\", \"output\": \"x\"}", {});
+  const AskedPrompt task = prompts.of_line("{\"instruction\": \"Add\", \"output\": \"x\"}", {});
   CHECK(task.text.ends_with("### Instruction:\nAdd\n\n### Response:"));
   CHECK(prompts.turn_end().texts.empty());
   const std::string open = "<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n";
-  const EncodedPrompt chat =
+  const AskedPrompt chat =
       prompts.of_line("{\"messages\": [{\"role\": \"user\", \"content\": \"Q\"}]}", {});
   CHECK(chat.text == open);
   CHECK(chat.asked == "Q");
