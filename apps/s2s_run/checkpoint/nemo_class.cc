@@ -20,13 +20,13 @@ struct Signature {
 
 /// The first that matches decides: some classes have the parts of those below them.
 constexpr std::array kSignatures = {
-    Signature{{"NemotronVoiceChat", nullptr}, "stt_model.", nullptr},
+    Signature{{"NemotronVoiceChat", "nemotron_voicechat"}, "stt_model.", nullptr},
     Signature{{"DuplexEARTTS", "duplex_eartts"}, "tts_model.", nullptr},
     Signature{{"DuplexS2SSpeechDecoderModel", "duplex_s2s_speech_decoder"},
               "speech_generation.",
               "perception."},
     Signature{{"DuplexS2SModel", "duplex_s2s"}, "embed_audio_tokens.", "perception."},
-    Signature{{"SALMWithAsrDecoder", nullptr}, "perception.asr.", "llm."},
+    Signature{{"SALMWithAsrDecoder", "salm"}, "perception.asr.", "llm."},
     Signature{{"SALMAutomodel", nullptr}, "llm.model.embed_tokens.", "perception."},
     Signature{{"SALM", "salm"}, "llm.model.", "perception."},
     Signature{{"SALM", "salm"}, "llm.base_model.", "perception."},
@@ -40,11 +40,12 @@ bool holds(const WeightFiles& files, const char* begin) {
 }
 
 const NemoClass* class_read_by(const std::string& model_type) {
+  // From the end: SALM before its variants.
   const auto found =
-      std::find_if(kSignatures.begin(), kSignatures.end(), [&](const Signature& known) {
+      std::find_if(kSignatures.rbegin(), kSignatures.rend(), [&](const Signature& known) {
         return known.type.type != nullptr && known.type.type == model_type;
       });
-  return found == kSignatures.end() ? nullptr : &found->type;
+  return found == kSignatures.rend() ? nullptr : &found->type;
 }
 
 std::string readable_classes() {

@@ -68,23 +68,14 @@ class NemoModel {
 
   /// Refuses the blocks of classes that are not here, before their keys are reported one by one.
   void refuse_other_classes() const {
-    const auto refuse = [this](const char* key, const std::string& name) {
-      throw_no_nemo_class(config_place(std::string("model.") + key, *model_.find(key)), name);
-    };
-    const auto has_block = [this](const char* key) {
-      const Config* const found = model_.find(key);
-      return found != nullptr && found->is_map();
-    };
-    if (has_block("stt") && has_block("speech_generation")) refuse("stt", "NemotronVoiceChat");
-    const Config* const automodel = model_.find("use_nemo_automodel");
-    if (automodel != nullptr && automodel->is_scalar() && automodel->text() == "true") {
-      refuse("use_nemo_automodel", "SALMAutomodel");
-    }
     const Config* const target = model_.find("_target_");
     if (target == nullptr || !target->is_scalar()) return;
     const std::string name = target->text().substr(target->text().rfind('.') + 1);
     const NemoClass* const known = nemo_class_named(name);
-    if (known == nullptr || known->type == nullptr) refuse("_target_", name);
+    if (known == nullptr || known->type == nullptr) {
+      throw_no_nemo_class(config_place("model._target_", *target), name);
+    }
+    model_.erase("_target_");  // the keys below tell the type
   }
 
   void name_type() {
@@ -141,6 +132,45 @@ class NemoModel {
     return perception;
   }
 
+  /// The transducer of an archive, for NeMo's SALMWithAsrDecoder; null when it has none.
+  Config transducer_of(const Config& archive) const {
+    const Config written = parse_yaml(
+        read_archive_text(archive.text(), "model_config.yaml", kLargestConfig), archive.text());
+    Config decoder = Config::map();
+    const auto take = [&](const char* key, std::initializer_list<const char*> paths) {
+      for (const char* path : paths) {
+        const Config* const found = written.find_path(path);
+        if (found == nullptr || found->is_null()) continue;
+        decoder[key] = *found;
+        return;
+      }
+    };
+    take("vocabulary", {"joint.vocabulary", "decoder.vocabulary", "labels"});
+    take("durations", {"model_defaults.tdt_durations", "decoding.durations"});
+    take("pred_hidden", {"decoder.prednet.pred_hidden"});
+    take("pred_rnn_layers", {"decoder.prednet.pred_rnn_layers"});
+    take("joint_hidden", {"joint.jointnet.joint_hidden"});
+    take("max_symbols", {"decoding.greedy.max_symbols", "decoding.greedy.max_symbols_per_step"});
+    if (decoder.find("pred_hidden") == nullptr || decoder.find("vocabulary") == nullptr) return {};
+    if (has_pretrained_weights()) decoder["path"] = archive;
+    return decoder;
+  }
+
+  /// `perception` whose class also hears words: its transducer goes to asr_decoder.
+  void read_transducer(const Config& perception, const Config& archive) {
+    const Config* const target = perception.find("target");
+    const bool hears_words = target != nullptr && target->is_scalar() &&
+                             target->text().ends_with(".AudioTranscriptionPerceptionModule");
+    if (!hears_words || model_.find("asr_decoder") != nullptr) return;
+    Config decoder = transducer_of(archive);
+    if (decoder.is_null()) {
+      throw_not_translated("model.pretrained_asr", archive,
+                           "an archive with an RNN-T or TDT model");
+    }
+    note("pretrained_asr", archive, "asr_decoder and encoder");
+    set("asr_decoder", std::move(decoder), archive.origin());
+  }
+
   /// Without an archive, `perception` must have all blocks; else it stays, and is reported.
   void read_perception() {
     const Config* const found = model_.find("perception");
@@ -163,6 +193,7 @@ class NemoModel {
       }
     }
     note("perception", perception, "encoder and modality_adapter");
+    if (is_file) read_transducer(perception, archive);
     if (is_file || !has_pretrained_weights()) model_.erase("pretrained_asr");
     model_.erase("perception");
   }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
@@ -115,6 +116,33 @@ TEST_CASE("duplex_eartts.yaml of NeMo trains with a small model") {
             "model.tts_config.mog_head_config={intermediate_size: 16, num_layers: 1, low_rank: 4, "
             "num_predictions: 8}"}));
   CHECK(std::isfinite(last["loss"].get<double>()));
+}
+
+TEST_CASE("salm_asr_decoder_qformer.yaml of NeMo trains with a transducer of this machine") {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "model_config.yaml", R"(
+preprocessor: { sample_rate: 16000, features: 16, window_size: 0.025, n_fft: 512 }
+encoder: { feat_in: 16, n_layers: 2, d_model: 16, n_heads: 2, subsampling: dw_striding,
+  subsampling_factor: 8, subsampling_conv_channels: 4, ff_expansion_factor: 2, conv_kernel_size: 5 }
+decoder: { prednet: { pred_hidden: 8, pred_rnn_layers: 1 } }
+joint: { jointnet: { joint_hidden: 8 }, vocabulary: [a, b, c] }
+model_defaults: { tdt_durations: [0, 1, 2] }
+)");
+  const std::string file = folder / "asr.nemo";
+  REQUIRE(
+      std::system(("tar -C '" + folder.path().string() + "' -cf '" + file + "' ./model_config.yaml")
+                      .c_str()) == 0);
+  const std::string set = tiny_set().string();
+  const auto last = trained(
+      "salm_asr_decoder_qformer", folder,
+      {"model.pretrained_llm=" + llm_folder(folder), "model.pretrained_asr=" + file,
+       "model.prompt_format=llama2", "~model.perception.output_dim",
+       "model.perception.modality_adapter={_target_: nemo.collections.asr.modules.QformerConnector,"
+       " prompt_size: 4, target_layer_ids: [0, 1], qformer_num_hidden_layers: 1,"
+       " encoder_config: {d_model: 16, encoder_attention_heads: 2}, llm_config: {hidden_size: 32}}",
+       "data.train_ds.input_cfg.0.cuts_path=" + set + "/train.jsonl",
+       "data.validation_ds.datasets.val_set_0.input_cfg.0.cuts_path=" + set + "/dev.jsonl"});
+  CHECK(last.contains("acc"));
 }
 
 TEST_CASE("salm_automodel.yaml of NeMo trains as a SALM without experts") {
