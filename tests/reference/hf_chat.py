@@ -1,8 +1,8 @@
 """usage: hf_chat.py OUTPUT_FOLDER
 
 A tiny Qwen 2 with a chat template, and transformers' answers to chats: apply_chat_template with the
-generation prompt, then generate, greedily. The tokenizer has no BOS, its PAD is its EOS, and the end
-of a turn (<|im_end|>) is another token. tests/cli/train/text_test.cc asks ours the same.
+generation prompt, then generate, greedily. The tokenizer has no BOS, its PAD is its EOS, and the
+end of a turn (<|im_end|>) is another token. tests/cli/train/text_test.cc asks ours the same.
 
   config.json, model.safetensors, tokenizer.json, tokenizer_config.json   as a user has them
   chats.jsonl       lines for `generate --input`

@@ -23,8 +23,7 @@ Trainer::Trainer(TrainerSettings settings, TrainerParts parts)
       update_(*parts.model, *parts.strategy, *parts.optimizer, settings.max_grad_norm),
       copies_(settings.device),
       clock_(settings.device, parts.comm_waits),
-      is_alone_(parts.strategy->mesh().world_size() == 1),
-      spikes_(settings.loss_spike) {
+      is_alone_(parts.strategy->mesh().world_size() == 1) {
   if (settings.update_in_backward) update_in_backward();
 }
 

@@ -129,7 +129,7 @@ class Trainer {
   int64_t num_skipped_ = 0;
   int64_t num_skipped_in_a_row_ = 0;
   int64_t num_saved_ = 0;  // calls of save_step
-  LossSpikes spikes_;
+  LossSpikes spikes_{settings_.loss_spike};
   double started_s_ = 0;
   double saved_s_ = 0;
   double reported_s_ = 0;                              // when the last step was reported
