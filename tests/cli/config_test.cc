@@ -80,7 +80,7 @@ TEST_CASE("config show as JSON gives config, origins and findings") {
   const auto json = nlohmann::json::parse(result.output);
   CHECK(json["config"]["data"]["train_ds"]["batch_size"] == 4);
   CHECK(json["origins"]["data.train_ds.batch_size"] == file.path + ":2:47");
-  CHECK(json["findings"].size() == 4);  // model.type, strategy, optimizer, schedule
+  CHECK(json["findings"].size() == 3);  // model.type, strategy, optimizer
   CHECK(json["findings"][0]["id"] == "config/missing");
   CHECK(result.exit_code == 3);
 }

@@ -84,6 +84,8 @@ TEST_CASE("runs that mix audio data and text data equal one process") {
   // batches are steps in turns on two ranks, or one step of two micro-batches of each kind.
   TrainedModel in_turns = duplex_stt("duplex_stt, audio and text in turns", true, keys);
   mix_in_text(in_turns, 4);
+  // The tensor axis differs by 7e-6 with one thread for operators, by 1.3e-5 with two.
+  in_turns.tolerances = 3;
   TrainedModel zipped = duplex_stt("duplex_stt, audio beside text", false, keys);
   add_text(zipped);
   std::vector<RunLayout> few = layouts();

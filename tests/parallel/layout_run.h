@@ -25,6 +25,7 @@ struct TrainedModel {
   std::vector<Batch> batches;
   std::function<void(Communicator*, Model&, const ShardPlan&)> attached = {};
   std::function<void(Communicator*)> at_end = {};  // everything is still there
+  double tolerances = 1;  // of kEqualityTolerance, for models that magnify rounding
 };
 
 /// A strategy and its ranks.

@@ -178,7 +178,8 @@ class NemoModel {
     const Config perception = *found;
     const Config* const asr = model_.find("pretrained_asr");
     const bool is_file = asr != nullptr && asr->is_scalar() && fs::is_regular_file(asr->text());
-    if (!is_file && perception.find("encoder") == nullptr) return;
+    // The class of a whole encoder; NeMo's files also write a few keys above an archive's.
+    if (!is_file && perception.find_path("encoder._target_") == nullptr) return;
     const Config archive = is_file ? *asr : Config();
     Config parts = Config::map();
     translate_perception(is_file ? over_archive(perception, archive.text()) : perception,
