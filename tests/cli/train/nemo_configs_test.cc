@@ -123,8 +123,8 @@ TEST_CASE("salm_asr_decoder_qformer.yaml of NeMo trains with a transducer of thi
 preprocessor: { _target_: nemo.collections.asr.modules.AudioToMelSpectrogramPreprocessor,
   sample_rate: 16000, features: 16, window_size: 0.025, n_fft: 512 }
 encoder: { _target_: nemo.collections.asr.modules.ConformerEncoder, feat_in: 16, n_layers: 2,
-  d_model: 16, n_heads: 2, subsampling: dw_striding, subsampling_factor: 8, subsampling_conv_channels: 4,
-  ff_expansion_factor: 2, conv_kernel_size: 5 }
+  d_model: 16, n_heads: 2, subsampling: dw_striding, subsampling_factor: 8,
+  subsampling_conv_channels: 4, ff_expansion_factor: 2, conv_kernel_size: 5 }
 decoder: { prednet: { pred_hidden: 8, pred_rnn_layers: 1 } }
 joint: { jointnet: { joint_hidden: 8 }, vocabulary: [a, b, c] }
 model_defaults: { tdt_durations: [0, 1, 2] }
