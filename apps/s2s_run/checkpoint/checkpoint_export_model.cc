@@ -88,10 +88,9 @@ class WholeModel {
   void write_model() {
     const auto* const foreign = find_capability<HasForeignClass>(*model_);
     if (foreign == nullptr) {
-      throw_no_export("a model of type '" + setup_.builder().settings().model.type +
-                          "' has no language model and no counterpart in transformers",
-                      "a checkpoint of another kind of model; core/docs/reference/models.md "
-                      "lists them");
+      throw_no_capability(setup_.builder().settings().model.type,
+                          "be exported to transformers: it has no language model and no class "
+                          "there (NeMo's class: --nemo)");
     }
     const std::vector<NamedTensor> ours = own_tensors();
     take_stored(ours);

@@ -91,6 +91,18 @@ TEST_CASE("a file of NeMo's, as it is, is told what this machine lacks and nothi
   }
 }
 
+TEST_CASE("a class of NeMo's that no model here reads is named, with those that are read") {
+  const TemporaryFolder folder;
+  write_text(folder / "asr.yaml",
+             "model: {_target_: nemo.collections.asr.models.EncDecCTCModel, d_model: 8}\n");
+  const Outcome result = run_s2s({"config", "check", folder / "asr.yaml"});
+  CHECK(result.exit_code == 3);
+  for (const char* said : {"[config/nemo-class] model._target_ (", "asr.yaml:1:9", "EncDecCTCModel",
+                           "DuplexEARTTS (duplex_eartts)", "NemotronVoiceChat"}) {
+    CHECK_MESSAGE(contains(result.output, said), result.output);
+  }
+}
+
 TEST_CASE("duplex_stt.yaml of NeMo trains with an archive and a folder of this machine") {
   const TemporaryFolder folder;
   const auto last =
