@@ -146,16 +146,25 @@ model_defaults: { tdt_durations: [0, 1, 2] }
       std::system(("tar -C '" + folder.path().string() + "' -cf '" + file + "' ./model_config.yaml")
                       .c_str()) == 0);
   const std::string set = tiny_set().string();
-  const auto last = trained(
-      "salm_asr_decoder_qformer", folder,
-      {"model.pretrained_llm=" + llm_folder(folder), "model.pretrained_asr=" + file,
-       "model.prompt_format=llama2", "~model.perception.output_dim",
-       "model.perception.modality_adapter={_target_: nemo.collections.asr.modules.QformerConnector,"
-       " prompt_size: 4, target_layer_ids: [0, 1], qformer_num_hidden_layers: 1,"
-       " encoder_config: {d_model: 16, encoder_attention_heads: 2}, llm_config: {hidden_size: 32}}",
-       "data.train_ds.input_cfg.0.cuts_path=" + set + "/train.jsonl",
-       "data.validation_ds.datasets.val_set_0.input_cfg.0.cuts_path=" + set + "/dev.jsonl"});
-  CHECK(last.contains("acc"));
+  // The second is that of salm_asr_decoder_multilayerproj.yaml.
+  for (const std::string adapter :
+       {"{_target_: nemo.collections.asr.modules.QformerConnector, prompt_size: 4,"
+        " target_layer_ids: [0, 1], qformer_num_hidden_layers: 1,"
+        " encoder_config: {d_model: 16, encoder_attention_heads: 2}, llm_config: {hidden_size: "
+        "32}}",
+        "{_target_: nemo.collections.speechlm2.modules.perception.MultiLayerProjectionConnector,"
+        " target_layer_ids: [0, 1], input_dim: 16, output_dim: 32}"}) {
+    CAPTURE(adapter);
+    std::filesystem::remove_all(folder.path() / "run");
+    const auto last = trained(
+        "salm_asr_decoder_qformer", folder,
+        {"model.pretrained_llm=" + llm_folder(folder), "model.pretrained_asr=" + file,
+         "model.prompt_format=llama2", "model.perception.output_dim=32",
+         "~model.perception.modality_adapter", "model.perception.modality_adapter=" + adapter,
+         "data.train_ds.input_cfg.0.cuts_path=" + set + "/train.jsonl",
+         "data.validation_ds.datasets.val_set_0.input_cfg.0.cuts_path=" + set + "/dev.jsonl"});
+    CHECK(last.contains("acc"));
+  }
 }
 
 TEST_CASE("salm_automodel.yaml of NeMo trains as a SALM without experts") {
