@@ -16,13 +16,11 @@
 #include "compare/compare.h"
 #include "config/config_errors.h"
 #include "config/config_tree.h"
-#include "config/load_config.h"
 #include "nn/lora.h"
 #include "run/described_model.h"
 #include "run/run_config.h"
 #include "run/run_processes.h"
 #include "s2s/foreign_text.h"
-#include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/weights.h"
 #include "s2s/registry.h"
 #include "s2s_run/checkpoint/checkpoint_export_model.h"
@@ -233,8 +231,8 @@ void setup_checkpoint_export(const Command& group) {
   ExportArguments& arguments = command.runs(export_checkpoint);
   command.option("checkpoint", arguments.checkpoint, kCheckpointDoc).required();
   command.option("output", arguments.output, "folder to write").required();
-  command.option("--dtype", arguments.dtype,
-                 "float32, bfloat16 or float16 (default: the stored dtype)");
+  const Argument dtype = command.option("--dtype", arguments.dtype,
+                                        "float32, bfloat16 or float16 (default: the stored dtype)");
   command
       .option("--max-shard-size", arguments.max_shard_bytes,
               "maximum file size, for example 500MB or 2GiB (default: 5GB); larger models are "
@@ -246,7 +244,8 @@ void setup_checkpoint_export(const Command& group) {
   command
       .flag("--nemo", arguments.nemo,
             "write the whole model as a folder for from_pretrained of its NeMo class")
-      .excludes(adapter);
+      .excludes(adapter)
+      .excludes(dtype);
   command.force(arguments.force);
 }
 

@@ -136,6 +136,11 @@ Config listener(const Config& model, const Config& llm) {
 }
 
 Config salm(const Config& model, const Config& llm) {
+  const Config* const words = model.find_path("asr_decoder.vocabulary");
+  if (words != nullptr && words->is_list() && !words->items().empty()) {
+    throw_no_export("the configuration of NeMo's SALMWithAsrDecoder is not written",
+                    "a SALM without model.asr_decoder");
+  }
   Config out = listener(model, llm);
   copy(model, out, {"audio_locator_tag", "prompt_format", "encoder_chunk_size_seconds"});
   if (is_set(model.find_path("lora.r"))) {

@@ -41,6 +41,11 @@ constexpr std::array kMarks = {
     Mark{"pretrained_asr", "duplex_s2s"},
 };
 
+/// The configuration in a .nemo archive.
+Config config_in(const std::string& archive) {
+  return parse_yaml(read_archive_text(archive, "model_config.yaml", kLargestConfig), archive);
+}
+
 class NemoModel {
  public:
   NemoModel(Config& model, Findings& findings, ConfigNotes& notes)
@@ -118,8 +123,7 @@ class NemoModel {
 
   /// `perception` with the blocks of the archive of pretrained_asr below its own keys.
   static Config over_archive(Config perception, const std::string& archive) {
-    const std::string name = "model_config.yaml";
-    const Config written = parse_yaml(read_archive_text(archive, name, kLargestConfig), archive);
+    const Config written = config_in(archive);
     for (const char* key : {"preprocessor", "encoder", "spec_augment"}) {
       const Config* const block = written.find(key);
       if (block == nullptr || !block->is_map()) continue;
@@ -134,8 +138,7 @@ class NemoModel {
 
   /// The transducer of an archive, for NeMo's SALMWithAsrDecoder; null when it has none.
   Config transducer_of(const Config& archive) const {
-    const Config written = parse_yaml(
-        read_archive_text(archive.text(), "model_config.yaml", kLargestConfig), archive.text());
+    const Config written = config_in(archive.text());
     Config decoder = Config::map();
     const auto take = [&](const char* key, std::initializer_list<const char*> paths) {
       for (const char* path : paths) {

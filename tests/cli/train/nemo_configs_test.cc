@@ -103,6 +103,23 @@ TEST_CASE("a class of NeMo's that no model here reads is named, with those that 
   }
 }
 
+TEST_CASE("voice chat of NeMo speaks with the special tokens of its own text model") {
+  const TemporaryFolder folder;
+  const std::string llm = llm_folder(folder);
+  const Outcome result = run_s2s({"config", "show", nemo_config("nemotron_voicechat"),
+                                  "model.stt.model.pretrained_llm=" + llm,
+                                  "model.speech_generation.model.pretrained_lm_name=" + llm,
+                                  "model.speech_generation.model.pad_token=<unk>", "--json"});
+  CAPTURE(result.output);
+  const auto model =
+      nlohmann::json::parse(result.output.substr(result.output.find('{')))["config"]["model"];
+  CHECK(model["type"] == "nemotron_voicechat");
+  CHECK(model["tokenizer"]["path"] == llm);
+  CHECK(model["tokenizer"]["eos_token"] == "<|im_end|>");
+  CHECK(model["speech_generation"]["model"]["tokens"] ==
+        nlohmann::json{{"bos", 1}, {"eos", 2}, {"pad", 0}});
+}
+
 TEST_CASE("duplex_stt.yaml of NeMo trains with an archive and a folder of this machine") {
   const TemporaryFolder folder;
   const auto last =
