@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include "base/accelerator.h"
@@ -241,10 +240,7 @@ Config part_of(const Config& config, const std::vector<std::string>& keys) {
                       "'; expected a key with dots, for example model.llm; without a key, the "
                       "whole configuration is shown");
     }
-    Config* at = &part;
-    std::istringstream names(key);
-    for (std::string name; std::getline(names, name, '.');) at = &(*at)[name];
-    *at = *found;
+    at_path(part, key) = *found;
   }
   return part;
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "config/config_errors.h"
+#include "config/config_tree.h"
 
 namespace s2s::run {
 namespace {
@@ -125,37 +126,16 @@ class Keys {
   }
 
   void set(const std::string& key, const Config& value) {
-    Config* at = &config_;
-    size_t begin = 0;
-    for (size_t dot; (dot = key.find('.', begin)) != std::string::npos; begin = dot + 1) {
-      const std::string name = key.substr(begin, dot - begin);
-      const Config* const found = at->find(name);
-      at = &(*at)[name];
-      if (found != nullptr && at->is_map()) continue;
-      *at = Config::map();
-      at->set_origin(value.origin());
-    }
-    (*at)[key.substr(begin)] = value;
+    at_path(config_, key, value.origin()) = value;
   }
 
   void erase(const std::string& key) {
     const size_t dot = key.rfind('.');
-    Config* const block = block_of(key.substr(0, dot));
-    if (block != nullptr) block->erase(key.substr(dot + 1));
+    if (config_.find_path(key) == nullptr) return;
+    at_path(config_, key.substr(0, dot)).erase(key.substr(dot + 1));
   }
 
  private:
-  Config* block_of(const std::string& path) {
-    Config* at = &config_;
-    for (size_t begin = 0; at != nullptr && at->is_map();) {
-      const size_t dot = path.find('.', begin);
-      at = at->find(path.substr(begin, dot - begin));
-      if (dot == std::string::npos) break;
-      begin = dot + 1;
-    }
-    return at != nullptr && at->is_map() ? at : nullptr;
-  }
-
   Config& config_;
   ConfigNotes& notes_;
 };

@@ -7,6 +7,7 @@
 #include "base/number_text.h"
 #include "base/text.h"
 #include "config/config_errors.h"
+#include "config/config_tree.h"
 #include "config/yaml_writer.h"
 
 namespace s2s::run {
@@ -45,15 +46,6 @@ const EngineKey* find_row(EngineKeys keys, const std::string& key) {
 bool is_block(EngineKeys keys, const std::string& key) {
   return std::any_of(keys.begin(), keys.end(),
                      [&](const EngineKey& row) { return row.key.starts_with(key + "."); });
-}
-
-Config& at_path(Config& config, const std::string& path) {
-  Config* node = &config;
-  size_t start = 0;
-  for (size_t dot; (dot = path.find('.', start)) != std::string::npos; start = dot + 1) {
-    node = &(*node)[path.substr(start, dot - start)];
-  }
-  return (*node)[path.substr(start)];
 }
 
 /// "bf16" of bf16-true, bf16-mixed and bf16.

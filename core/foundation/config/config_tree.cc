@@ -44,6 +44,18 @@ Json scalar_json(const Config& node) {
 
 }  // namespace
 
+Config& at_path(Config& config, const std::string& path, const Origin& origin_of_new) {
+  Config* node = &config;
+  size_t start = 0;
+  for (size_t dot; (dot = path.find('.', start)) != std::string::npos; start = dot + 1) {
+    const std::string key = path.substr(start, dot - start);
+    const bool is_new = node->find(key) == nullptr;
+    node = &(*node)[key];
+    if (is_new) node->set_origin(origin_of_new);
+  }
+  return (*node)[path.substr(start)];
+}
+
 size_t num_bytes(const Config& node) {
   constexpr size_t kNodeBytes = 128;
   size_t bytes = kNodeBytes + node.text().size();

@@ -14,6 +14,9 @@ namespace s2s {
 /// About the memory of a copy, in bytes: files of others may ask for many copies.
 size_t num_bytes(const Config& node);
 
+/// The node at a dotted path. Makes the maps on the way that are missing, with `origin_of_new`.
+Config& at_path(Config& config, const std::string& path, const Origin& origin_of_new = {});
+
 /// The dotted path and text of every scalar, null, empty list and empty map, in their order.
 std::vector<std::pair<std::string, std::string>> config_values(const Config& config);
 

@@ -45,20 +45,6 @@ model:
   generation: { num_iter: 2 }
   optimizer: { name: adamw, lr: 1e-3 }
   lr_scheduler: { name: cosine_annealing, warmup_steps: 0, max_steps: 2 }
-data:
-  frame_length: 0.08
-  source_sample_rate: 16000
-  target_sample_rate: 16000
-  input_roles: [user]
-  output_roles: [agent]
-  train_ds: { name: cuts, cuts_path: "${tiny.data}/train.jsonl", batch_size: 1, seed: 1 }
-  validation_ds:
-    name: cuts
-    batch_size: 1
-    datasets: { dev: { cuts_path: "${tiny.data}/dev.jsonl" } }
-trainer: { accelerator: cpu, max_steps: 1, limit_val_batches: 1, seed: 1,
-  strategy: { name: single } }
-exp_manager: { explicit_log_dir: "${tiny.run}" }
 )";
 
 /// A run of one step.
@@ -66,8 +52,8 @@ const fs::path& trained_speaker() {
   static const TemporaryFolder folder;
   static const fs::path place = [] {
     const fs::path file = folder.path() / "config.yaml", run = folder.path() / "run";
-    write_text(file, std::string(kSpeakingModel) + "tiny: { data: " + tiny_set().string() +
-                         ", run: " + run.string() + " }\n");
+    write_text(file, std::string(kSpeakingModel) + kOneStepOnTinySet + "tiny: { data: " +
+                         tiny_set().string() + ", run: " + run.string() + " }\n");
     const Outcome outcome = run_s2s({"train", file.string()});
     REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
     return run;

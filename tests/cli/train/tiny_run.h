@@ -22,6 +22,25 @@ inline Words with(Words words, const Words& more) {
 /// The spoken set that all tests of this program share, made at its first use.
 const std::filesystem::path& tiny_set();
 
+/// The blocks data, trainer and exp_manager of a run of one step on the set in tiny.data, with
+/// tiny.run as its folder.
+inline constexpr const char* kOneStepOnTinySet = R"(
+data:
+  frame_length: 0.08
+  source_sample_rate: 16000
+  target_sample_rate: 16000
+  input_roles: [user]
+  output_roles: [agent]
+  train_ds: { name: cuts, cuts_path: "${tiny.data}/train.jsonl", batch_size: 1, seed: 1 }
+  validation_ds:
+    name: cuts
+    batch_size: 1
+    datasets: { dev: { cuts_path: "${tiny.data}/dev.jsonl" } }
+trainer: { accelerator: cpu, max_steps: 1, limit_val_batches: 1, seed: 1,
+  strategy: { name: single } }
+exp_manager: { explicit_log_dir: "${tiny.run}" }
+)";
+
 /// `COMMAND configs/tiny.yaml` on the shared set, with `folder` as its run folder, and `more`.
 Words tiny_words(const std::string& command, const std::filesystem::path& folder,
                  const Words& more = {});

@@ -14,23 +14,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char* kSpokenData = R"(
-data:
-  frame_length: 0.08
-  source_sample_rate: 16000
-  target_sample_rate: 16000
-  input_roles: [user]
-  output_roles: [agent]
-  train_ds: { name: cuts, cuts_path: "${tiny.data}/train.jsonl", batch_size: 1, seed: 1 }
-  validation_ds:
-    name: cuts
-    batch_size: 1
-    datasets: { dev: { cuts_path: "${tiny.data}/dev.jsonl" } }
-trainer: { accelerator: cpu, max_steps: 1, limit_val_batches: 1, seed: 1,
-  strategy: { name: single } }
-exp_manager: { explicit_log_dir: "${tiny.run}" }
-)";
-
 // The contents of braces.
 constexpr const char* kOneStep = R"(
   tokenizer: { name: sentencepiece, path: "${tiny.data}/tokenizer.model",
@@ -69,7 +52,7 @@ constexpr const char* kSpeaker = R"(
   generation: { num_iter: 2 } )";
 
 std::string spoken_config(const std::string& type, const std::string& block) {
-  return "model: { type: " + type + "," + kOneStep + block + "}\n" + kSpokenData;
+  return "model: { type: " + type + "," + kOneStep + block + "}\n" + kOneStepOnTinySet;
 }
 
 struct VoiceChat {
