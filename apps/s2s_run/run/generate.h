@@ -74,6 +74,13 @@ struct AskedModel {
 /// Errors: [usage/arguments], [data/prompt-format], [data/prompt-turns], those of data sets.
 void answer_conversations(const GenerateArguments& arguments, const AskedModel& model);
 
+/// Throws [usage/arguments].
+[[noreturn]] void throw_generate_usage(const std::string& problem);
+
+/// The options of text answers, with the ids of --end-token. Errors: [usage/arguments].
+TextGenerationOptions text_options_of(const GenerateArguments& arguments,
+                                      const Tokenizer& tokenizer);
+
 /// Throws [usage/arguments]: what a model of `type` needs to answer.
 [[noreturn]] void throw_no_input(const std::string& type, const std::string& needed);
 

@@ -32,11 +32,6 @@ struct Question {
   TextPrompt prompt;
 };
 
-[[noreturn]] void throw_usage(const std::string& problem) {
-  throw Error(ExitCode::kUsage, "usage/arguments",
-              "generate: " + problem + "\n  see: s2s-run generate --help");
-}
-
 /// The text of the first of `keys` in the configuration that has one.
 std::optional<std::string> first_text(const Config& config, const std::vector<std::string>& keys) {
   for (const std::string& key : keys) {
@@ -60,24 +55,15 @@ data::ConversationRules rules_of(const GenerateArguments& arguments, const Asked
     throw data::conversation_errors::prompt_format("model.prompt_format", rules.prompt_format,
                                                    known);
   }
+  if (arguments.chat) {
+    throw_generate_usage(fmt::format(
+        "--chat: a model of type {} has a prompt format, which always writes a user's turn",
+        model.type));
+  }
   rules.sample_rate_hz = model.writer.source_sample_rate_hz();
   rules.needs_answer = false;
   rules.added.system = arguments.system_prompt;
   return rules;
-}
-
-/// With the ids of --end-token.
-TextGenerationOptions options_of(const GenerateArguments& arguments, const Tokenizer& tokenizer) {
-  TextGenerationOptions options = arguments.text;
-  for (const std::string& text : arguments.end_tokens) {
-    const std::vector<int64_t> found = tokenizer.encode(text);
-    if (found.size() != 1) {
-      throw_usage(fmt::format("--end-token '{}' is {} of the model, expected 1 token", text,
-                              counted(static_cast<int64_t>(found.size()), "token")));
-    }
-    options.end_tokens.push_back(found.front());
-  }
-  return options;
 }
 
 /// Answers questions in batches, and sums up.
@@ -85,7 +71,7 @@ class Interview {
  public:
   Interview(const GenerateArguments& arguments, TextGenerator& writer)
       : arguments_(arguments),
-        options_(options_of(arguments, writer.tokenizer())),
+        options_(text_options_of(arguments, writer.tokenizer())),
         writer_(writer),
         lines_(arguments.output, arguments.force) {}
 
@@ -239,8 +225,9 @@ Agenda agenda_of(const GenerateArguments& arguments, const AskedModel& model) {
   if (recordings.empty() && entries.empty()) {
     texts.insert(texts.begin(), arguments.prompts.begin(), arguments.prompts.end());
   } else if (arguments.prompts.size() > 1) {
-    throw_usage(fmt::format("{} --prompt, expected one for all recordings and conversations",
-                            arguments.prompts.size()));
+    throw_generate_usage(
+        fmt::format("{} --prompt, expected one for all recordings and conversations",
+                    arguments.prompts.size()));
   }
   for (const std::string& text : texts) {
     agenda.questions.push_back(text_question(text, rules, tokenizer));

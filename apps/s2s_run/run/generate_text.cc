@@ -12,6 +12,7 @@
 #include "base/atomic_file.h"
 #include "base/foreign_json.h"
 #include "base/io_errors.h"
+#include "base/text.h"
 #include "s2s/config.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
@@ -147,9 +148,27 @@ void AnswerLines::add(const nlohmann::ordered_json& line) {
 }
 
 void throw_no_input(const std::string& type, const std::string& needed) {
+  throw_generate_usage(fmt::format("a model of type {} needs {}", type, needed));
+}
+
+void throw_generate_usage(const std::string& problem) {
   throw Error(ExitCode::kUsage, "usage/arguments",
-              fmt::format("generate: a model of type {} needs {}\n  see: s2s-run generate --help",
-                          type, needed));
+              "generate: " + problem + "\n  see: s2s-run generate --help");
+}
+
+TextGenerationOptions text_options_of(const GenerateArguments& arguments,
+                                      const Tokenizer& tokenizer) {
+  TextGenerationOptions options = arguments.text;
+  for (const std::string& text : arguments.end_tokens) {
+    const std::vector<int64_t> found = tokenizer.encode(text);
+    if (found.size() != 1) {
+      throw_generate_usage(fmt::format("--end-token '{}' is {} of the model, expected 1 token",
+                                       printable_name(text),
+                                       counted(static_cast<int64_t>(found.size()), "token")));
+    }
+    options.end_tokens.push_back(found.front());
+  }
+  return options;
 }
 
 std::vector<std::string> prompts_of(const GenerateArguments& arguments, const std::string& type) {
@@ -166,7 +185,12 @@ void answer_prompts(const GenerateArguments& arguments, const Config& config,
                     const std::string& type, TextGenerator& model) {
   const PromptReader reader = read_prompts(arguments, config, type, model.tokenizer());
   const std::vector<data::AskedPrompt>& prompts = reader.prompts();
-  TextGenerationOptions options = arguments.text;
+  if (!arguments.system_prompt.empty()) {
+    throw_generate_usage(fmt::format(
+        "--system-prompt: a model of type {} takes it as a message of role system in --input",
+        type));
+  }
+  TextGenerationOptions options = text_options_of(arguments, model.tokenizer());
   const data::TurnEnd& end = reader.turn_end();
   options.end_tokens.insert(options.end_tokens.end(), end.tokens.begin(), end.tokens.end());
   options.stop.insert(options.stop.end(), end.texts.begin(), end.texts.end());

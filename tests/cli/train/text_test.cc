@@ -117,6 +117,13 @@ TEST_CASE("prompts that cannot be answered end in one message") {
   const Outcome nothing = answer({});
   CHECK(nothing.exit_code == 2);
   CHECK(contains(nothing.output, "a model of type causal_lm needs --prompt TEXT"));
+  // Options of generate that another kind of model has, or that name no token.
+  const Outcome many = answer({"--prompt", "a", "--end-token", "no such token"});
+  CHECK(many.exit_code == 2);
+  CHECK(contains(many.output, "--end-token 'no such token' is"));
+  const Outcome system = answer({"--prompt", "a", "--system-prompt", "b"});
+  CHECK(system.exit_code == 2);
+  CHECK(contains(system.output, "--system-prompt: a model of type causal_lm"));
   const Outcome gone = answer({"--input", (folder.path() / "gone.txt").string()});
   CHECK(gone.exit_code == 5);
   CHECK(contains(gone.output, "gone.txt: there is no such file"));
