@@ -113,23 +113,34 @@ class CeilingBench {
 
   std::vector<PassTimes> passes() const {
     const BackboneShape& s = sizes_.shape;
-    const int64_t n = sizes_.tokens(), turned = s.num_attention_heads + s.num_key_value_heads;
+    const HeadCounts heads = {s.num_attention_heads, s.num_key_value_heads};
+    const int64_t n = sizes_.tokens(), turned = heads.num_heads + heads.num_kv_heads;
+    const int64_t all = turned + heads.num_kv_heads;  // values are packed, too, and stay
     const at::Tensor weight = at::ones({s.hidden_size}, options_).set_requires_grad(true);
-    const auto table = at::rand({sizes_.positions, s.head_dim}, options_.dtype(at::kFloat));
-    return {pass("rms_norm", {n, s.hidden_size}, {1, 2, 3},
-                 [&](const at::Tensor& x, const at::Tensor&) { return rms_norm(x, weight, 1e-5); }),
-            pass("rotate", {sizes_.rows, sizes_.positions, turned, s.head_dim}, {1, 2, 2},
-                 [&](const at::Tensor& x, const at::Tensor&) { return rotate(x, table, table); }),
-            pass("swiglu", {n, s.intermediate_size}, {2, 3, 5},
-                 [](const at::Tensor& x, const at::Tensor& up) { return swiglu(x, up); })};
+    const at::Tensor angles = at::rand({sizes_.positions, s.head_dim}, options_.dtype(at::kFloat));
+    const at::Tensor cos = angles.cos(), sin = angles.sin();
+    return {
+        pass("rms_norm", {n, s.hidden_size}, {1, 2, 3},
+             [&](const at::Tensor& x, const at::Tensor&) {
+               return std::vector{rms_norm(x, weight, 1e-5)};
+             }),
+        pass("rotate", {sizes_.rows, sizes_.positions, all * s.head_dim},
+             {1, 2 * static_cast<double>(turned) / static_cast<double>(all), 2},
+             [&](const at::Tensor& x, const at::Tensor&) {
+               const auto [q, k, v] = rotate_qkv(x, cos, sin, heads);
+               return std::vector{q, k, v};
+             }),
+        pass("swiglu", {n, s.intermediate_size}, {2, 3, 5},
+             [](const at::Tensor& x, const at::Tensor& up) { return std::vector{swiglu(x, up)}; })};
   }
 
  private:
   /// How many tensors of the input's size there are, and are moved in each direction at least.
   struct Moved {
-    int inputs, forward, backward;
+    int inputs;
+    double forward, backward;
   };
-  using Formula = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
+  using Formula = std::function<std::vector<at::Tensor>(const at::Tensor&, const at::Tensor&)>;
 
   PassTimes pass(const std::string& name, at::IntArrayRef shape, Moved moved,
                  const Formula& formula) const {
@@ -141,11 +152,13 @@ class CeilingBench {
       const at::NoGradGuard no_grad;
       formula(x, other);
     });
-    const at::Tensor y = formula(x, other), dy = random(y.sizes());
+    const std::vector<at::Tensor> y = formula(x, other);
+    std::vector<at::Tensor> dy;
+    for (const at::Tensor& one : y) dy.push_back(random(one.sizes()));
     const std::vector<at::Tensor> inputs =
         moved.inputs == 2 ? std::vector{x, other} : std::vector{x};
-    out.backward_s = seconds_of(
-        device_, [&] { torch::autograd::grad({y}, inputs, {dy}, /*retain_graph=*/true); });
+    out.backward_s =
+        seconds_of(device_, [&] { torch::autograd::grad(y, inputs, dy, /*retain_graph=*/true); });
     return out;
   }
 

@@ -73,37 +73,6 @@ class SplitColumns : public Function<SplitColumns> {
   }
 };
 
-at::Tensor activated(const at::Tensor& gate, bool is_silu) {
-  return is_silu ? at::silu(gate) : at::gelu(gate, "tanh");
-}
-
-class GatedHalves : public Function<GatedHalves> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& gate_up, bool is_silu) {
-    const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    context->save_for_backward({gate_up});
-    context->saved_data["is_silu"] = is_silu;
-    const auto halves = gate_up.chunk(2, -1);
-    return activated(halves[0], is_silu) * halves[1];
-  }
-  static variable_list backward(AutogradContext* context, const variable_list& outputs) {
-    const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const bool is_silu = context->saved_data["is_silu"].toBool();
-    const auto halves = context->get_saved_variables()[0].chunk(2, -1);
-    const at::Tensor& dy = outputs[0];
-    const at::Tensor d_gate_up = at::empty_like(context->get_saved_variables()[0]);
-    auto grads = d_gate_up.chunk(2, -1);
-    const at::Tensor d_activated = dy * halves[1];
-    if (is_silu) {
-      at::silu_backward_out(grads[0], d_activated, halves[0]);
-    } else {
-      at::gelu_backward_out(grads[0], d_activated, halves[0], "tanh");
-    }
-    at::mul_out(grads[1], dy, activated(halves[0], is_silu));
-    return {d_gate_up, {}};
-  }
-};
-
 bool is_called_alone(Linear& layer) {
   return layer.has_lora() || (layer.hooks() != nullptr && !layer.hooks()->only_calls(layer));
 }
@@ -131,10 +100,6 @@ at::Tensor joined_linear(const at::Tensor& x, std::initializer_list<Linear*> lay
 
 std::vector<at::Tensor> split_columns(const at::Tensor& y, const std::vector<int64_t>& widths) {
   return SplitColumns::apply(y, widths);
-}
-
-at::Tensor gated_halves(const at::Tensor& gate_up, GateActivation activation) {
-  return GatedHalves::apply(gate_up, activation == GateActivation::kSilu);
 }
 
 }  // namespace s2s

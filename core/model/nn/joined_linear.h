@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "s2s/nn/decoder.h"
+#include "s2s/nn/layers.h"
 
 namespace s2s {
 
@@ -20,9 +20,5 @@ at::Tensor joined_linear(const at::Tensor& x, std::initializer_list<Linear*> lay
 
 /// The parts of y [..., W] with these widths. They share its memory.
 std::vector<at::Tensor> split_columns(const at::Tensor& y, const std::vector<int64_t>& widths);
-
-/// activation(gate) * up for gate and up side by side: [..., 2 F] -> [..., F]. Keeps only its
-/// input for backward.
-at::Tensor gated_halves(const at::Tensor& gate_up, GateActivation activation);
 
 }  // namespace s2s

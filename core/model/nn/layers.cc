@@ -99,7 +99,11 @@ RmsNorm::~RmsNorm() = default;
 at::Tensor RmsNorm::forward(const at::Tensor& x) { return rms_norm(x, weight, eps_, kind_); }
 
 std::pair<at::Tensor, at::Tensor> RmsNorm::of_sum(const at::Tensor& x, const at::Tensor& y) {
-  if (hooks() == nullptr) return add_rms_norm(x, y, weight, eps_, kind_);
+  const bool is_alone = hooks() == nullptr || (!x.is_cpu() && hooks()->only_calls(*this));
+  if (is_alone) {
+    if (hooks() != nullptr) hooks()->use(*this);
+    return add_rms_norm(x, y, weight, eps_, kind_);
+  }
   const at::Tensor sum = x + y;
   return {sum, (*this)(sum)};
 }

@@ -7,7 +7,6 @@
 
 #include "nn/fused.h"
 #include "nn/operators.h"
-#include "nn/row_runs.h"
 
 namespace s2s {
 namespace {
@@ -47,28 +46,40 @@ class AddRmsNormFunction : public torch::autograd::Function<AddRmsNormFunction> 
         operators().add_rms_norm.call(x.contiguous(), y.contiguous(), weight, eps, adds_one);
     context->save_for_backward({sum, weight, inv_rms});
     context->saved_data["adds_one"] = adds_one;
+    context->saved_data["y_type"] = static_cast<int64_t>(y.scalar_type());
     return {sum, normed};
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& outputs) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const variable_list saved = context->get_saved_variables();
-    const auto [dx, d_weight] = operators().add_rms_norm_backward.call(
+    const auto [dx, dy, d_weight] = operators().add_rms_norm_backward.call(
         outputs[0].contiguous(), outputs[1].contiguous(), saved[0], saved[1], saved[2],
-        context->saved_data["adds_one"].toBool());
-    return {dx, dx, d_weight, {}, {}};
+        context->saved_data["adds_one"].toBool(),
+        static_cast<at::ScalarType>(context->saved_data["y_type"].toInt()));
+    return {dx, dy, d_weight, {}, {}};
   }
 };
 
-/// Returns true for tensors that the operators take on any device.
-bool fits(const at::Tensor& x, const at::Tensor& weight) {
-  return weight.scalar_type() == x.scalar_type() && weight.is_contiguous() && x.numel() > 0;
+bool is_kernel_type(at::ScalarType type) {
+  return type == at::kFloat || type == at::kBFloat16 || type == at::kHalf;
 }
 
-bool has_kernel(const c10::OperatorHandle& op, const at::Tensor& x) {
-  const at::ScalarType type = x.scalar_type();
-  return (type == at::kFloat || type == at::kBFloat16 || type == at::kHalf) &&
-         is_implemented(op, x);
+/// Returns true for tensors of which the operator computes the norm. Under autocast, activations
+/// and weights have other dtypes; kernels of a device take each dtype with each.
+bool fits(const c10::OperatorHandle& op, const at::Tensor& x, const at::Tensor& weight) {
+  const bool is_weight =
+      x.is_cpu() ? weight.scalar_type() == x.scalar_type() : is_kernel_type(weight.scalar_type());
+  return is_weight && weight.is_contiguous() && x.numel() > 0 && has_kernel(op, x);
+}
+
+/// Returns true for a second summand that leaves the sum the dtype of the first.
+bool fits_sum(const at::Tensor& x, const at::Tensor& y) {
+  const bool is_type =
+      x.is_cpu() ? y.scalar_type() == x.scalar_type()
+                 : is_kernel_type(y.scalar_type()) &&
+                       at::promote_types(x.scalar_type(), y.scalar_type()) == x.scalar_type();
+  return is_type && y.sizes() == x.sizes() && y.device() == x.device();
 }
 
 }  // namespace
@@ -84,19 +95,15 @@ at::Tensor rms_norm_plain(const at::Tensor& x, const at::Tensor& weight, double 
 }
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, NormWeight kind) {
-  const bool is_fused =
-      fits(x, weight) && (x.is_cpu() ? runs_in_rows(x) : has_kernel(operators().rms_norm, x));
-  return is_fused ? RmsNormFunction::apply(x, weight, eps, kind == NormWeight::kAddedToOne)
-                  : rms_norm_plain(x, weight, eps, kind);
+  return fits(operators().rms_norm, x, weight)
+             ? RmsNormFunction::apply(x, weight, eps, kind == NormWeight::kAddedToOne)
+             : rms_norm_plain(x, weight, eps, kind);
 }
 
 std::pair<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& x, const at::Tensor& y,
                                                const at::Tensor& weight, double eps,
                                                NormWeight kind) {
-  const bool is_fused = fits(x, weight) && y.scalar_type() == x.scalar_type() &&
-                        y.sizes() == x.sizes() && y.device() == x.device() &&
-                        has_kernel(operators().add_rms_norm, x);
-  if (is_fused) {
+  if (fits(operators().add_rms_norm, x, weight) && fits_sum(x, y)) {
     const variable_list both =
         AddRmsNormFunction::apply(x, y, weight, eps, kind == NormWeight::kAddedToOne);
     return {both[0], both[1]};

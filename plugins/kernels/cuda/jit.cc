@@ -33,7 +33,7 @@ Jit::Jit(std::unique_ptr<Nvrtc> nvrtc, CubinCache cache,
     : nvrtc_(std::move(nvrtc)), cache_(std::move(cache)), warn_(std::move(warn)) {}
 
 std::string Jit::cubin(const KernelSource& source, const std::string& architecture) {
-  const std::string text(cuda_source(source.file));
+  const std::string text = kernel_text(source.file);
   const std::string key =
       joined(source, architecture) + "\nnvrtc " + nvrtc_->version() + "\n" + text;
   if (auto found = cache_.find(key)) return std::move(*found);

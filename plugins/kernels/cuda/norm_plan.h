@@ -1,26 +1,30 @@
 #pragma once
-// How add_rms_norm.cu is compiled for rows of one size and type.
+// How add_rms_norm.cu is compiled for rows of one size and dtypes.
 
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace s2s::cuda {
 
 /// What a norm's kernels depend on.
 struct NormCase {
-  int64_t dim = 0;  // elements of a row
-  c10::ScalarType type = c10::ScalarType::Float;
+  int64_t dim = 0;                                // elements of a row
+  c10::ScalarType type = c10::ScalarType::Float;  // of x and the sum
   bool adds = false;
   bool adds_one = false;
   bool is_aligned = true;  // every row of every tensor begins at a multiple of 16 bytes
+  std::optional<c10::ScalarType> y_type = {};       // default: that of x
+  std::optional<c10::ScalarType> weight_type = {};  // default: that of x
 
-  auto key() const { return std::tuple(dim, type, adds, adds_one, is_aligned); }
-  bool operator<(const NormCase& other) const { return key() < other.key(); }
+  c10::ScalarType y() const { return y_type.value_or(type); }
+  c10::ScalarType weight() const { return weight_type.value_or(type); }
+  /// The dtype of the norm: as the plain formula has it, x's or (as a factor) that of the product
+  /// with the weight.
+  c10::ScalarType out() const;
 };
 
 struct NormPlan {

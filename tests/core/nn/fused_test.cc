@@ -106,16 +106,90 @@ TEST_CASE("the one-pass SwiGLU equals the plain one, also far from zero") {
   CHECK(at::allclose(ours, at::silu(gate), 2e-6, 1e-30));
 }
 
+namespace {
+
+/// cos and sin [frames, dim].
+std::pair<at::Tensor, at::Tensor> draw_tables(int64_t frames, int64_t dim) {
+  const at::Tensor angle = at::rand({frames, dim / 2}, device()) * 6;
+  return {at::cat({angle.cos(), angle.cos()}, -1), at::cat({angle.sin(), angle.sin()}, -1)};
+}
+
+/// Both results as one tensor.
+at::Tensor side_by_side(const std::pair<at::Tensor, at::Tensor>& both) {
+  return at::cat({both.first.flatten(2), both.second.flatten(2)}, -1);
+}
+
+}  // namespace
+
 TEST_CASE("the one-pass rotation equals the plain one, also of strided input") {
   at::manual_seed(3);
-  const at::Tensor angle = at::rand({5, 4}, device()) * 6;
-  const at::Tensor cos = at::cat({angle.cos(), angle.cos()}, -1);
-  const at::Tensor sin = at::cat({angle.sin(), angle.sin()}, -1);
-  const auto ours = [&](const at::Tensor& x) { return s2s::rotate(x, cos, sin); };
-  const auto plain = [&](const at::Tensor& x) { return s2s::rotate_plain(x, cos, sin); };
-  check_same([&](const auto& in) { return ours(in[0]); },
-             [&](const auto& in) { return plain(in[0]); }, {at::randn({2, 5, 3, 8}, device())});
-  check_same([&](const auto& in) { return ours(in[0].transpose(1, 2)); },
-             [&](const auto& in) { return plain(in[0].transpose(1, 2)); },
-             {at::randn({2, 3, 5, 8}, device())});
+  for (const int64_t dim : {8, 6, 64}) {
+    const auto [cos, sin] = draw_tables(5, dim);
+    const auto ours = [&](const at::Tensor& q, const at::Tensor& k) {
+      return side_by_side(s2s::rotate_qk(q, k, cos, sin));
+    };
+    const auto plain = [&](const at::Tensor& q, const at::Tensor& k) {
+      return side_by_side(s2s::rotate_qk_plain(q, k, cos, sin));
+    };
+    check_same([&](const auto& in) { return ours(in[0], in[1]); },
+               [&](const auto& in) { return plain(in[0], in[1]); },
+               {at::randn({2, 5, 3, dim}, device()), at::randn({2, 5, 1, dim}, device())});
+    check_same([&](const auto& in) { return ours(in[0].transpose(1, 2), in[1].narrow(2, 1, 2)); },
+               [&](const auto& in) { return plain(in[0].transpose(1, 2), in[1].narrow(2, 1, 2)); },
+               {at::randn({2, 3, 5, dim}, device()), at::randn({2, 5, 4, dim}, device())});
+  }
+}
+
+TEST_CASE("a packed product is rotated as its parts are, and leaves values alone") {
+  at::manual_seed(4);
+  const s2s::HeadCounts heads = {3, 1};
+  for (const int64_t dim : {8, 6}) {
+    const auto [cos, sin] = draw_tables(5, dim);
+    const auto ours = [&](const std::vector<at::Tensor>& in) {
+      // The product's memory is taken over, and a leaf's may not be.
+      const auto [q, k, v] = s2s::rotate_qkv(in[0] * 1, cos, sin, heads);
+      CHECK(q.sizes() == at::IntArrayRef({2, 5, 3, dim}));
+      return at::cat({q.flatten(2), k.flatten(2), v.flatten(2)}, -1);
+    };
+    const auto plain = [&](const std::vector<at::Tensor>& in) {
+      const auto parts = in[0].view({2, 5, 5, dim}).split_with_sizes({3, 1, 1}, 2);
+      const auto [q, k] = s2s::rotate_qk_plain(parts[0], parts[1], cos, sin);
+      return at::cat({q.flatten(2), k.flatten(2), parts[2].flatten(2)}, -1);
+    };
+    check_same(ours, plain, {at::randn({2, 5, 5 * dim}, device())});
+  }
+}
+
+TEST_CASE("a part of a packed product that nobody uses has no gradient of its own") {
+  const auto [cos, sin] = draw_tables(4, 8);
+  at::Tensor x = at::randn({1, 4, 24}, device()).set_requires_grad(true);
+  s2s::rotate_qkv(x * 1, cos, sin, {1, 1}).v.sum().backward();
+  CHECK(x.grad().narrow(2, 0, 16).eq(0).all().item<bool>());
+  CHECK(x.grad().narrow(2, 16, 8).eq(1).all().item<bool>());
+}
+
+TEST_CASE("halves of one tensor are gated as two tensors are") {
+  at::manual_seed(5);
+  using s2s::GateActivation;
+  for (const auto activation : {GateActivation::kSilu, GateActivation::kGeluTanh}) {
+    const auto plain = activation == GateActivation::kSilu ? s2s::swiglu_plain : s2s::geglu_plain;
+    for (const int64_t dim : {37, 40}) {
+      check_same([&](const auto& in) { return s2s::gated_halves(in[0], activation); },
+                 [&](const auto& in) {
+                   const auto halves = in[0].chunk(2, -1);
+                   return plain(halves[0], halves[1]);
+                 },
+                 {at::randn({4, 9, 2 * dim}, device())});
+    }
+  }
+}
+
+TEST_CASE("tables have the dtype in which layers use them") {
+  const bool has_kernel = device().is_cpu();  // the CPU's row kernels
+  const auto type_for = [](at::ScalarType type) {
+    return s2s::rotary_table_type(at::zeros({1}, s2s::test::on_device(type)));
+  };
+  CHECK((type_for(at::kBFloat16) == (has_kernel ? at::kFloat : at::kBFloat16)));
+  CHECK((type_for(at::kFloat) == at::kFloat));
+  CHECK((type_for(at::kDouble) == at::kDouble));
 }

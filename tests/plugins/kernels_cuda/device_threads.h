@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 
 #include <array>
+#include <atomic>
 #include <barrier>
 #include <bit>
 #include <cmath>
@@ -19,6 +20,9 @@ struct Index {
   unsigned x = 0;
   unsigned y = 0;
 };
+
+/// Bytes that kernels have read from tensors and written to them; not those that all rows share.
+inline std::atomic<int64_t> moved_bytes = 0;
 
 /// What the threads of a block share.
 struct BlockState {
@@ -60,13 +64,15 @@ inline float float16_value(unsigned bits) {
 
 #define __device__
 #define __shared__ static
-#define S2S_ENTRY inline void
+#define S2S_ENTRY(threads) inline void
+#define S2S_MOVED(bytes) s2s::test::moved_bytes += static_cast<int64_t>(bytes)
 
 namespace s2s::test {
 
-/// kernel(): the call of a kernel with its arguments.
+/// kernel(): the call of a kernel with its arguments. Returns the bytes that it has moved.
 template <class Kernel>
-void run_on_threads(unsigned blocks, unsigned lanes, unsigned rows, const Kernel& kernel) {
+int64_t run_on_threads(unsigned blocks, unsigned lanes, unsigned rows, const Kernel& kernel) {
+  const int64_t before = moved_bytes;
   BlockState state(lanes * rows);
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < lanes * rows; ++i) {
@@ -83,6 +89,7 @@ void run_on_threads(unsigned blocks, unsigned lanes, unsigned rows, const Kernel
     });
   }
   for (std::thread& thread : threads) thread.join();
+  return moved_bytes - before;
 }
 
 }  // namespace s2s::test

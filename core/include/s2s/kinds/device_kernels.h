@@ -15,8 +15,10 @@ namespace s2s {
 /// writes it in lower case. A run that computes on such a device builds it first; operators that it
 /// lacks run as plain formulas. The schemas are in core/model/nn/operators.cc.
 ///
-/// An operator and its backward (`NAME`, `NAME_backward`) are registered together. They get
-/// contiguous tensors of one type (float32, bfloat16 or float16) and have to compute every size.
+/// An operator and its backward are registered together; `rotate_qk` is its own backward. They get
+/// contiguous tensors (rotations: heads whose elements are adjacent) of float32, bfloat16 or
+/// float16, and have to compute every size. All tensors have one dtype, except those of norms: the
+/// weight and `y` may differ from `x`, and the sum always has the dtype of `x`.
 class DeviceKernels {
  public:
   virtual ~DeviceKernels();

@@ -125,8 +125,11 @@ class GroupedQueryAttention : public BlockOf<const SequenceInfo&> {
   at::Tensor forward(const at::Tensor& x_BTH, const SequenceInfo& info) override;
 
  private:
-  /// The products of queries, keys and values if they are computed as one; else empty.
-  std::vector<at::Tensor> joined_parts(const at::Tensor& x_BTH);
+  /// Queries, keys and values [B, heads, T, D], normed and rotated.
+  struct Projected {
+    at::Tensor q, k, v;
+  };
+  Projected project(const at::Tensor& x_BTH, const SequenceInfo& info);
   at::Tensor attend_cached(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                            KvCache* cache, const AttentionSpec& spec) const;
 

@@ -222,11 +222,17 @@ at::Tensor Decoder::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
       here.document_begins = begins_of(*info.documents, x_BTH.size(1), x_BTH.device());
     }
   }
+  const at::ScalarType table_type = rotary_table_type(x_BTH);
   const auto turned = [&](RotaryTables& rotary) {
-    if (info.documents == nullptr) return tables(rotary, x_BTH, info.cache);
-    const auto [cos_TD, sin_TD] =
-        rotary.at_positions(0, longest_of(*info.documents), x_BTH.device());
-    return std::pair(cos_TD.index_select(0, positions_T), sin_TD.index_select(0, positions_T));
+    auto [cos_TD, sin_TD] =
+        info.documents == nullptr
+            ? tables(rotary, x_BTH, info.cache)
+            : rotary.at_positions(0, longest_of(*info.documents), x_BTH.device());
+    if (info.documents != nullptr) {
+      cos_TD = cos_TD.index_select(0, positions_T);
+      sin_TD = sin_TD.index_select(0, positions_T);
+    }
+    return std::pair(cos_TD.to(table_type), sin_TD.to(table_type));
   };
   std::tie(here.cos_TD, here.sin_TD) = turned(rotary_);
   SequenceInfo local = here;

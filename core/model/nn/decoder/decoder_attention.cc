@@ -51,17 +51,7 @@ GroupedQueryAttention::GroupedQueryAttention(const DecoderSpec& spec, int64_t la
 GroupedQueryAttention::~GroupedQueryAttention() = default;
 
 at::Tensor GroupedQueryAttention::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
-  const std::vector<at::Tensor> parts = joined_parts(x_BTH);
-  const auto product = [&](size_t i, Linear& projection) {
-    return split_heads(parts.empty() ? projection(x_BTH) : parts[i], head_dim_);
-  };
-  const auto turned = [&](size_t i, Linear& projection, RmsNorm* norm) {
-    const at::Tensor heads = product(i, projection);
-    return rotate(norm ? (*norm)(heads) : heads, info.cos_TD, info.sin_TD).transpose(1, 2);
-  };
-  const at::Tensor q = turned(0, q_proj, q_norm.get());
-  const at::Tensor k = turned(1, k_proj, k_norm.get());
-  const at::Tensor v = product(2, v_proj).transpose(1, 2);
+  const auto [q, k, v] = project(x_BTH, info);
   AttentionSpec spec = attention_;
   if (!is_training()) spec.dropout = 0;
   const at::Tensor y_BTHD = (info.documents != nullptr ? attend_documents(q, k, v, info, spec)
@@ -70,10 +60,25 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x_BTH, const Sequenc
   return o_proj(y_BTHD.reshape({y_BTHD.size(0), y_BTHD.size(1), -1}));
 }
 
-std::vector<at::Tensor> GroupedQueryAttention::joined_parts(const at::Tensor& x_BTH) {
+GroupedQueryAttention::Projected GroupedQueryAttention::project(const at::Tensor& x_BTH,
+                                                                const SequenceInfo& info) {
   const at::Tensor all = joined_linear(x_BTH, {&q_proj, &k_proj, &v_proj});
-  if (!all.defined()) return {};
-  return split_columns(all, {q_proj.weight.size(0), k_proj.weight.size(0), v_proj.weight.size(0)});
+  const int64_t q_width = q_proj.weight.size(0), kv_width = k_proj.weight.size(0);
+  if (all.defined() && !q_norm) {
+    const HeadCounts heads = {q_width / head_dim_, kv_width / head_dim_};
+    const auto [q, k, v] = rotate_qkv(all, info.cos_TD, info.sin_TD, heads);
+    return {q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)};
+  }
+  std::vector<at::Tensor> parts;
+  if (all.defined()) parts = split_columns(all, {q_width, kv_width, kv_width});
+  const auto product = [&](size_t i, Linear& projection, RmsNorm* norm) {
+    const at::Tensor heads = split_heads(parts.empty() ? projection(x_BTH) : parts[i], head_dim_);
+    return norm != nullptr ? (*norm)(heads) : heads;
+  };
+  const at::Tensor q_BTHD = product(0, q_proj, q_norm.get());
+  const at::Tensor k_BTHD = product(1, k_proj, k_norm.get());
+  const auto [q, k] = rotate_qk(q_BTHD, k_BTHD, info.cos_TD, info.sin_TD);
+  return {q.transpose(1, 2), k.transpose(1, 2), product(2, v_proj, nullptr).transpose(1, 2)};
 }
 
 at::Tensor GroupedQueryAttention::attend_cached(const at::Tensor& q, const at::Tensor& k,

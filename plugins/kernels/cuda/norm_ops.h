@@ -1,5 +1,5 @@
 #pragma once
-// The operators of s2s on CUDA devices: which kernel, its grid, its memory.
+// The norms of s2s on CUDA devices: which kernel, its grid, its memory.
 
 #include <ATen/core/Tensor.h>
 
@@ -22,17 +22,19 @@ class NormOps {
                         const at::Tensor& inv_rms, bool adds_one) const;
   Three add_rms_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& weight, double eps,
                      bool adds_one) const;
-  Two add_rms_norm_backward(const at::Tensor& d_sum, const at::Tensor& d_normed,
-                            const at::Tensor& sum, const at::Tensor& weight,
-                            const at::Tensor& inv_rms, bool adds_one) const;
+  Three add_rms_norm_backward(const at::Tensor& d_sum, const at::Tensor& d_normed,
+                              const at::Tensor& sum, const at::Tensor& weight,
+                              const at::Tensor& inv_rms, bool adds_one,
+                              at::ScalarType y_type) const;
 
  private:
   /// Adds nothing if `y` is undefined. Returns false, and computes nothing, if there is no kernel.
   bool forward(const at::Tensor& x, const at::Tensor& y, const at::Tensor& weight, double eps,
                bool adds_one, Three& result) const;
-  bool backward(const at::Tensor& d_sum, const at::Tensor& dy, const at::Tensor& x,
+  /// d_sum: undefined without an addition. -> dx, dy, dweight.
+  bool backward(const at::Tensor& d_sum, const at::Tensor& d_normed, const at::Tensor& x,
                 const at::Tensor& weight, const at::Tensor& inv_rms, bool adds_one,
-                Two& result) const;
+                at::ScalarType y_type, Three& result) const;
 
   std::shared_ptr<Jit> jit_;
 };

@@ -1,4 +1,4 @@
-#include "ops.h"
+#include "norm_ops.h"
 
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDAException.h>
@@ -6,25 +6,15 @@
 
 #include <algorithm>
 
+#include "device_memory.h"
 #include "norm_plan.h"
 #include "plain_norm.h"
 
 namespace s2s::cuda {
 namespace {
 
-constexpr const char* kFile = "add_rms_norm.cu";
-constexpr uintptr_t kAlignment = 16;
+constexpr const char* kNormFile = "add_rms_norm.cu";
 constexpr int64_t kBlocksPerMultiprocessor = 2;  // of the backward: each has a row of partial sums
-
-void* pointer(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.mutable_data_ptr() : nullptr;
-}
-
-bool are_aligned(std::initializer_list<at::Tensor> tensors) {
-  return std::all_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
-    return reinterpret_cast<uintptr_t>(pointer(tensor)) % kAlignment == 0;
-  });
-}
 
 int64_t num_multiprocessors() {
   int device = 0;
@@ -40,14 +30,20 @@ bool NormOps::forward(const at::Tensor& x, const at::Tensor& y, const at::Tensor
                       double eps, bool adds_one, Three& result) const {
   const bool adds = y.defined();
   const int64_t dim = x.size(-1);
-  const NormCase norm = {dim, x.scalar_type(), adds, adds_one, are_aligned({x, y, weight})};
+  const NormCase norm = {dim,
+                         x.scalar_type(),
+                         adds,
+                         adds_one,
+                         are_aligned({x, y, weight}),
+                         adds ? y.scalar_type() : x.scalar_type(),
+                         weight.scalar_type()};
   const auto plan = plan_norm(norm);
   if (!plan) return false;
-  cudaKernel_t const kernel = jit_->kernel({kFile, norm_macros(norm, *plan)}, "s2s_rms_norm");
+  cudaKernel_t const kernel = jit_->kernel({kNormFile, norm_macros(norm, *plan)}, "s2s_rms_norm");
   if (kernel == nullptr) return false;
   long long rows = x.numel() / dim;
   const at::Tensor sum = adds ? at::empty_like(x) : at::Tensor();
-  const at::Tensor normed = at::empty_like(x);
+  const at::Tensor normed = at::empty_like(x, x.options().dtype(norm.out()));
   const at::Tensor inv_rms = at::empty({rows}, x.options().dtype(at::kFloat));
   void* pointers[] = {pointer(x),   pointer(y),      pointer(weight),
                       pointer(sum), pointer(normed), pointer(inv_rms)};
@@ -59,28 +55,35 @@ bool NormOps::forward(const at::Tensor& x, const at::Tensor& y, const at::Tensor
   return true;
 }
 
-bool NormOps::backward(const at::Tensor& d_sum, const at::Tensor& dy, const at::Tensor& x,
+bool NormOps::backward(const at::Tensor& d_sum, const at::Tensor& d_normed, const at::Tensor& x,
                        const at::Tensor& weight, const at::Tensor& inv_rms, bool adds_one,
-                       Two& result) const {
+                       at::ScalarType y_type, Three& result) const {
   const int64_t dim = x.size(-1);
-  const NormCase norm = {dim, x.scalar_type(), d_sum.defined(), adds_one,
-                         are_aligned({d_sum, dy, x, weight})};
+  const NormCase norm = {dim,
+                         x.scalar_type(),
+                         d_sum.defined(),
+                         adds_one,
+                         are_aligned({d_sum, d_normed, x, weight}),
+                         y_type,
+                         weight.scalar_type()};
   const auto plan = plan_norm(norm);
   if (!plan) return false;
   cudaKernel_t const kernel =
-      jit_->kernel({kFile, norm_macros(norm, *plan)}, "s2s_rms_norm_backward");
+      jit_->kernel({kNormFile, norm_macros(norm, *plan)}, "s2s_rms_norm_backward");
   if (kernel == nullptr) return false;
   long long rows = x.numel() / dim;
   const int64_t blocks = std::min<int64_t>(kBlocksPerMultiprocessor * num_multiprocessors(),
                                            (rows + plan->rows - 1) / plan->rows);
   const at::Tensor dx = at::empty_like(x);
+  const at::Tensor dy =
+      y_type == x.scalar_type() ? dx : at::empty_like(x, x.options().dtype(y_type));
   const at::Tensor parts = at::empty({blocks * plan->rows, dim}, x.options().dtype(at::kFloat));
-  void* pointers[] = {pointer(d_sum),   pointer(dy), pointer(x),    pointer(weight),
-                      pointer(inv_rms), pointer(dx), pointer(parts)};
-  void* args[] = {&pointers[0], &pointers[1], &pointers[2], &pointers[3],
-                  &pointers[4], &pointers[5], &pointers[6], &rows};
+  void* pointers[] = {pointer(d_sum),   pointer(d_normed), pointer(x),  pointer(weight),
+                      pointer(inv_rms), pointer(dx),       pointer(dy), pointer(parts)};
+  void* args[] = {&pointers[0], &pointers[1], &pointers[2], &pointers[3], &pointers[4],
+                  &pointers[5], &pointers[6], &pointers[7], &rows};
   launch(kernel, {blocks, plan->lanes, plan->rows}, args);
-  result = {dx, parts.sum(0).to(weight.scalar_type())};
+  result = {dx, dy, parts.sum(0).to(weight.scalar_type())};
   return true;
 }
 
@@ -97,8 +100,10 @@ Two NormOps::rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps,
 Two NormOps::rms_norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
                                const at::Tensor& inv_rms, bool adds_one) const {
   const c10::cuda::CUDAGuard guard(x.device());
-  Two result;
-  if (backward({}, dy, x, weight, inv_rms, adds_one, result)) return result;
+  Three result;
+  if (backward({}, dy, x, weight, inv_rms, adds_one, x.scalar_type(), result)) {
+    return {std::get<0>(result), std::get<2>(result)};
+  }
   return plain_rms_norm_backward(dy, x, weight, inv_rms, adds_one);
 }
 
@@ -112,14 +117,16 @@ Three NormOps::add_rms_norm(const at::Tensor& x, const at::Tensor& y, const at::
   return {sum, normed, inv_rms};
 }
 
-Two NormOps::add_rms_norm_backward(const at::Tensor& d_sum, const at::Tensor& d_normed,
-                                   const at::Tensor& sum, const at::Tensor& weight,
-                                   const at::Tensor& inv_rms, bool adds_one) const {
+Three NormOps::add_rms_norm_backward(const at::Tensor& d_sum, const at::Tensor& d_normed,
+                                     const at::Tensor& sum, const at::Tensor& weight,
+                                     const at::Tensor& inv_rms, bool adds_one,
+                                     at::ScalarType y_type) const {
   const c10::cuda::CUDAGuard guard(sum.device());
-  Two result;
-  if (backward(d_sum, d_normed, sum, weight, inv_rms, adds_one, result)) return result;
-  const auto [dx, d_weight] = plain_rms_norm_backward(d_normed, sum, weight, inv_rms, adds_one);
-  return {dx + d_sum, d_weight};
+  Three result;
+  if (backward(d_sum, d_normed, sum, weight, inv_rms, adds_one, y_type, result)) return result;
+  const auto [d_row, d_weight] = plain_rms_norm_backward(d_normed, sum, weight, inv_rms, adds_one);
+  const at::Tensor dx = d_row + d_sum;
+  return {dx, dx.to(y_type), d_weight};
 }
 
 }  // namespace s2s::cuda
