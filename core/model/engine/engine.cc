@@ -52,13 +52,7 @@ Engine::Engine(const EngineSettings& settings, Communicator* world)
       alone_(world == nullptr ? make_solo_communicator({}) : nullptr),
       world_(given_or(world, alone_)),
       groups_of_mesh_(world_, settings_.mesh) {
-  const auto along = [&](const MeshAxes& axes, const char* name) {
-    return world_.subgroup(ranks_along(settings_.mesh, world_.rank(), axes), name);
-  };
-  if (settings_.mesh.shard * settings_.mesh.tensor < world_.size()) {
-    model_ranks_ = along({.shard = true, .tensor = true}, "model");
-  }
-  self_ = along({}, "self");
+  self_ = world_.subgroup({world_.rank()}, "self");
   if (world_.size() > 1 && world_.device_type() != at::kCPU) {
     std::vector<int64_t> all(static_cast<size_t>(world_.size()));
     std::iota(all.begin(), all.end(), 0);
@@ -261,7 +255,7 @@ void Engine::scale_gradients(Block&, double factor) {
 at::Tensor Engine::grad_norm(Block&) {
   const at::NoGradGuard no_grad;
   const at::Tensor norm = gradient_norm(shard_gradients(/*first_copies_only=*/true));
-  Communicator& ranks = model_ranks_ ? *model_ranks_ : world_;
+  Communicator& ranks = groups_of_mesh_.model();
   if (ranks.size() == 1) return norm;
   const at::Tensor square =
       all_reduced(ranks, norm.square().view({1}), Reduction::kSum, "gradient norm");

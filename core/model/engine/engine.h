@@ -61,8 +61,6 @@ class Engine : public ParallelStrategy {
   std::unique_ptr<Communicator> alone_;
   Communicator& world_;
   MeshGroups groups_of_mesh_;
-  // Shard x tensor: the ranks over which a gradient norm is summed. Null: they are all ranks.
-  std::unique_ptr<Communicator> model_ranks_;
   std::unique_ptr<Communicator> near_ranks_;  // adjacent ranks of a shard group
   std::unique_ptr<Communicator> self_;        // only this rank
   std::unique_ptr<HostMessages> messages_;    // null: ranks without devices

@@ -80,6 +80,24 @@ std::unique_ptr<Communicator> MeshGroups::group(const char* name, const MeshAxes
   return world_.subgroup(ranks_along(shape_, world_.rank(), axes), name);
 }
 
+/// Sets `used` to the group along the axes of `one` and `other`. Makes it if there is none.
+std::unique_ptr<Communicator> MeshGroups::group_of_both(const char* name, const MeshAxes& axes,
+                                                        Communicator& one, Communicator& other,
+                                                        Communicator*& used) const {
+  std::unique_ptr<Communicator> made;
+  if (one.size() * other.size() == world_.size()) {
+    used = &world_;
+  } else if (other.size() == 1) {
+    used = &one;
+  } else if (one.size() == 1) {
+    used = &other;
+  } else {
+    made = group(name, axes);
+    used = made.get();
+  }
+  return made;
+}
+
 void require_world_size(const MeshShape& shape, int64_t num_ranks) {
   if (shape.world_size() == num_ranks) return;
   throw comm_errors::mesh(
@@ -97,9 +115,9 @@ MeshGroups::MeshGroups(Communicator& world, const MeshShape& shape) : world_(wor
   shard_gathers_ = group("shard_gathers", {.shard = true});
   context_ = group("context", {.context = true});
   tensor_ = group("tensor", {.tensor = true});
-  if (shape.data_size() < world.size()) {
-    data_ = group("data", {.replicate = true, .shard = true});
-  }
+  own_data_ =
+      group_of_both("data", {.replicate = true, .shard = true}, *replicate_, *shard_, data_);
+  own_model_ = group_of_both("model", {.shard = true, .tensor = true}, *shard_, *tensor_, model_);
 }
 
 std::unique_ptr<Communicator> make_simulated_ranks(int64_t size) {

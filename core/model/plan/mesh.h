@@ -57,18 +57,27 @@ class MeshGroups {
   Communicator& shard_gathers() const { return *shard_gathers_; }
   Communicator& context() const { return *context_; }
   Communicator& tensor() const { return *tensor_; }
-  /// replicate x shard: the ranks that read different data. The world itself if they are all ranks:
-  /// it is used between steps only, so that it needs no queue of its own.
-  Communicator& data() const { return data_ ? *data_ : world_; }
+  /// replicate x shard: the ranks that read different data.
+  /// This group and the next one are used between steps only, so that they need no queue of their
+  /// own. They are the world or the group of an axis if the ranks are the same: on GPUs, each group
+  /// of several ranks has buffers.
+  Communicator& data() const { return *data_; }
+  /// shard x tensor: the ranks that hold one replica of the model together.
+  Communicator& model() const { return *model_; }
 
  private:
   std::unique_ptr<Communicator> group(const char* name, const MeshAxes& axes) const;
+  std::unique_ptr<Communicator> group_of_both(const char* name, const MeshAxes& axes,
+                                              Communicator& one, Communicator& other,
+                                              Communicator*& used) const;
 
   Communicator& world_;
   MeshShape shape_;
   MeshPlace place_;
   std::unique_ptr<Communicator> pipeline_, replicate_, shard_, shard_gathers_, context_, tensor_,
-      data_;
+      own_data_, own_model_;  // own_: null if the ranks have a group already
+  Communicator* data_ = nullptr;
+  Communicator* model_ = nullptr;
 };
 
 /// Returns rank 0 of `size` simulated ranks. Plans use it to ask a strategy for its mesh. It

@@ -49,14 +49,34 @@ TEST_CASE("a mesh of another size than the world is refused with both") {
   CHECK(s2s::MeshGroups(*world, shape).data().size() == 1);
 }
 
-TEST_CASE("the data group is the world if all ranks read different data") {
+TEST_CASE("groups of several axes are the world or an axis' group if they have the same ranks") {
   const auto world = s2s::make_simulated_ranks(4);
   s2s::MeshShape shape;
   shape.shard = 4;
   const s2s::MeshGroups all(*world, shape);
   CHECK(&all.data() == world.get());
+  CHECK(&all.model() == world.get());
   CHECK(&all.shard() != world.get());  // has a queue of its own
   shape.shard = shape.tensor = 2;
   const s2s::MeshGroups some(*world, shape);
   CHECK(some.data().place().ranks == std::vector<int64_t>{0, 2});
+  CHECK(&some.data() == &some.shard());
+  CHECK(&some.model() == world.get());
+  shape.tensor = 1;
+  shape.replicate = 2;
+  const s2s::MeshGroups replicas(*world, shape);
+  CHECK(&replicas.data() == world.get());
+  CHECK(&replicas.model() == &replicas.shard());
+  shape.shard = 1;
+  shape.tensor = 2;
+  const s2s::MeshGroups tensor(*world, shape);
+  CHECK(&tensor.data() == &tensor.replicate());
+  CHECK(&tensor.model() == &tensor.tensor());
+  const auto more = s2s::make_simulated_ranks(8);
+  shape.shard = 2;
+  const s2s::MeshGroups three(*more, shape);
+  CHECK(three.data().place().ranks == std::vector<int64_t>{0, 2, 4, 6});
+  CHECK(three.data().place().name == "data");
+  CHECK(three.model().place().ranks == std::vector<int64_t>{0, 1, 2, 3});
+  CHECK(three.model().place().name == "model");
 }
