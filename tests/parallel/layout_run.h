@@ -26,6 +26,8 @@ struct TrainedModel {
   std::function<void(Communicator*, Model&, const ShardPlan&)> attached = {};
   std::function<void(Communicator*)> at_end = {};  // everything is still there
   double tolerances = 1;  // of kEqualityTolerance, for models that magnify rounding
+  std::function<void(Model&)> validate = {};  // after every second step
+  RunObserver* observer = nullptr;            // of the only rank of this process
 };
 
 /// A strategy and its ranks.
@@ -104,9 +106,15 @@ inline void run_layout(const Registries& registries, const TrainedModel& trained
   settings.max_grad_norm = 1.0;
   settings.precision = parse_precision(layout.precision, "trainer.precision");
   settings.device = model->named_parameters().front().tensor->device();
+  settings.validate_every = trained.validate ? 2 : 0;
   Trainer trainer(settings, {model.get(), &data, strategy.get(), optimizer.get(), &schedule});
   Recorder recorder;
   trainer.add_observer(&recorder);
+  if (trained.observer != nullptr) trainer.add_observer(trained.observer);
+  trainer.validate = [&](int64_t) {
+    trained.validate(*model);
+    return ValidationReport();
+  };
   trainer.run(0);
   if (trained.at_end) trained.at_end(world);
   add_parts(parameters_of(strategy->parts(*model), *model), result.parameters);
