@@ -91,7 +91,7 @@ check_family() { # check_family LAUNCHER...: what every launcher of several mach
     [ ${#token} = 32 ] || { complain "the ranks have no token" environ; token=none-at-all; }
     printf '%s\n' "${token:0:8}" "of \$HOME" > secrets
     for arguments in /proc/[0-9]*/cmdline; do
-      tr '\0' '\n' < "$arguments" 2> /dev/null
+      { tr '\0' '\n' < "$arguments"; } 2> /dev/null
     done | grep -aFf secrets > shown && complain "arguments show variables" shown
     find /tmp -name "*${token:0:8}*" > shown 2> /dev/null
     [ -s shown ] && complain "a file's name has a part of the token" shown
