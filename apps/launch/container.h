@@ -19,6 +19,9 @@ struct Container {
 /// The words before the command, for each process: "apptainer exec --nv --bind ... IMAGE". None for
 /// pyxis, whose options belong to srun. Source: seed 004; the manuals of Apptainer and enroot.
 std::vector<std::string> container_words(const Container& container);
+/// NAME=VALUE that the script exports, so that the program finds them inside of the container. They
+/// are no words of a command, because all users of a machine see those.
+std::vector<std::string> exported_for_container(const Container& container);
 /// The options of srun for pyxis: "--container-image=IMAGE ...".
 std::vector<std::string> srun_container_words(const Container& container);
 

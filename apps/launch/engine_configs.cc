@@ -48,7 +48,7 @@ ordered_json fsdp_file(const FsdpFile& file) {
 
 std::string launcher_script(const LauncherScript& script) {
   const bool is_one = script.num_nodes == 1;
-  std::string out = "#!/bin/bash\n# Written by: " + script.written_by +
+  std::string out = "#!/bin/bash\n# Written by: " + in_comment(script.written_by) +
                     "\n#\n# usage: [NODE_RANK=N] run_training.sh [KEY=VALUE...]\n"
                     "# KEY=VALUE changes the configuration.";
   out += is_one ? "\n" : " To be started on each machine, with its own NODE_RANK.\n";

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <set>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 
 #include "launch/shell_words.h"
 #include "s2s/error.h"
@@ -17,6 +19,52 @@ namespace s2s::launch {
 namespace {
 
 constexpr std::array kPrefixes = {"NCCL", "PYTHON", "MV2", "UCX", "OMP_", "S2S_", "GLOO_"};
+
+/// Names of variables that make a program load or run what they name, or take permissions from
+/// them. `*` stands for any ending.
+constexpr std::array kRunsCode = {"LD_*",
+                                  "PYTHON*",
+                                  "PERL5*",
+                                  "RUBY*",
+                                  "NODE_*",
+                                  "BASH_*",
+                                  "ENV",
+                                  "PATH",
+                                  "HOME",
+                                  "IFS",
+                                  "SHELL",
+                                  "PS4",
+                                  "PROMPT_COMMAND",
+                                  "GCONV_PATH",
+                                  "GLIBC_TUNABLES",
+                                  "LOCPATH",
+                                  "TMPDIR",
+                                  "XDG_*",
+                                  "SSH_*",
+                                  "OMP_TOOL_LIBRARIES",
+                                  "NCCL_*PLUGIN",
+                                  "NCCL_CONF_FILE",
+                                  "UCX_MODULE*",
+                                  "UCX_CONFIG_DIR",
+                                  "OMPI_*",
+                                  "PMIX_*",
+                                  "CUDA_INJECTION*",
+                                  "NVIDIA_*",
+                                  "KINETO_*",
+                                  "TORCH_*",
+                                  "S2S_ALLOW_*",
+                                  "S2S_PLUGIN_PATH",
+                                  "S2S_DEVICE_LIBRARY",
+                                  "S2S_UNTRUSTED",
+                                  "MLFLOW_*",
+                                  "WANDB_*"};
+
+bool matches(const std::string& name, std::string_view pattern) {
+  const size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return name == pattern;
+  const std::string_view begin = pattern.substr(0, star), end = pattern.substr(star + 1);
+  return name.size() >= begin.size() + end.size() && name.starts_with(begin) && name.ends_with(end);
+}
 
 Error environment_error(const std::string& where, const std::string& problem,
                         const std::string& next) {
@@ -53,6 +101,7 @@ void add_of_process(Assignments& all) {
   }
 }
 
+/// One of the user's own files; it need not exist.
 void add_of_file(Assignments& all, const std::string& file) {
   if (!std::filesystem::exists(file)) return;
   std::istringstream in(read_small_file(file));
@@ -81,15 +130,47 @@ std::pair<std::string, std::string> parse_assignment(const std::string& text,
   return {name, text.substr(equals + 1)};
 }
 
-Assignments exported_environment(const std::vector<std::string>& given) {
+std::string unread_environment_file() {
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(".deepspeed_env", error);
+  const char* const home = std::getenv("HOME");
+  const bool is_own =
+      is_there && home != nullptr &&
+      std::filesystem::equivalent(".deepspeed_env", std::string(home) + "/.deepspeed_env", error);
+  return is_there && !is_own && std::getenv("DS_ENV_FILE") == nullptr ? ".deepspeed_env" : "";
+}
+
+Assignments read_environment_file(const std::string& file) {
+  Assignments all;
+  if (!std::filesystem::exists(file)) {
+    throw environment_error("--env-file " + file, "the file does not exist", "check the path");
+  }
+  add_of_file(all, file);
+  for (const auto& [name, value] : all) {
+    const bool runs_code = std::any_of(kRunsCode.begin(), kRunsCode.end(),
+                                       [&](const char* one) { return matches(name, one); });
+    if (runs_code) {
+      throw environment_error(
+          "--env-file " + file,
+          name + " is not taken from a file, because it can make programs run or load others",
+          "remove the line; if you want the value, write --env " + name + "=VALUE");
+    }
+  }
+  return all;
+}
+
+Assignments exported_environment(const std::vector<std::string>& given,
+                                 const std::vector<std::string>& files) {
   Assignments all;
   add_of_process(all);
+  const char* const home = std::getenv("HOME");
   if (const char* const file = std::getenv("DS_ENV_FILE")) {
     add_of_file(all, file);
-  } else {
-    const char* const home = std::getenv("HOME");
-    if (home != nullptr) add_of_file(all, std::string(home) + "/.deepspeed_env");
-    add_of_file(all, ".deepspeed_env");
+  } else if (home != nullptr) {
+    add_of_file(all, std::string(home) + "/.deepspeed_env");
+  }
+  for (const std::string& file : files) {
+    for (auto& one : read_environment_file(file)) put(all, std::move(one));
   }
   for (const std::string& one : given) {
     const bool has_value = one.find('=') != std::string::npos;

@@ -12,6 +12,8 @@
 #include "base/interrupt.h"
 #include "comm/launch_variables.h"
 #include "launch/job_token.h"
+#include "launch/node_command.h"
+#include "launch/node_environment.h"
 #include "launch/node_records.h"
 #include "launch/rank_messages.h"
 #include "launch/shell_words.h"
@@ -42,24 +44,6 @@ bool is_mistake_at_start(int code) {
   return code >= static_cast<int>(ExitCode::kUsage) && code <= static_cast<int>(ExitCode::kPlugin);
 }
 
-std::string process_file(const std::string& token, const std::string& node) {
-  return "/tmp/s2s-launch." + token.substr(0, 16) + "." + node;
-}
-
-/// pdsh reads % in a command.
-std::string for_remote_shell(const RemoteShell& shell, const std::string& text) {
-  if (!shell.is_pdsh) return text;
-  std::string out;
-  for (const char c : text) out += c == '%' ? "%%" : std::string(1, c);
-  return out;
-}
-
-std::string slot_list(const std::vector<int>& numbers) {
-  std::string out;
-  for (const int number : numbers) out += (out.empty() ? "" : ",") + std::to_string(number);
-  return out;
-}
-
 const char* signal_name(int signal) {
   switch (signal) {
     case SIGUSR1:
@@ -79,7 +63,11 @@ const char* signal_name(int signal) {
 class RemoteGroup {
  public:
   explicit RemoteGroup(const RemoteLaunchSettings& settings)
-      : settings_(settings), token_(new_token()), messages_(num_ranks(settings)) {}
+      : settings_(settings), tag_(new_token().substr(0, 16)), messages_(num_ranks(settings)) {
+    Assignments environment = settings.environment;
+    environment.emplace_back("S2S_JOB_TOKEN", new_token());
+    lines_ = export_lines(environment);
+  }
 
   int run();
 
@@ -100,6 +88,8 @@ class RemoteGroup {
   };
 
   static int num_ranks(const RemoteLaunchSettings& settings);
+  std::optional<int> deliver();
+  void remove_files();
   void start(const sigset_t& mask);
   void add_node(const std::string& name, const Words& hosts, const std::string& node,
                 const sigset_t& mask);
@@ -115,7 +105,8 @@ class RemoteGroup {
   int result() const;
 
   const RemoteLaunchSettings& settings_;
-  std::string token_;
+  std::string tag_;    // in the names of files on the machines; no secret
+  std::string lines_;  // export the ranks' variables; secret
   SignalQueue signals_;
   RankMessages messages_;
   std::vector<Node> nodes_;
@@ -133,11 +124,12 @@ int RemoteGroup::num_ranks(const RemoteLaunchSettings& settings) {
 
 void RemoteGroup::add_node(const std::string& name, const Words& hosts, const std::string& node,
                            const sigset_t& mask) {
-  const std::string command = node_command(settings_, node, token_);
+  const std::string command = node_command(settings_, node, tag_, lines_.size());
   Node added;
   added.name = name;
   added.program =
       std::make_unique<ChildProgram>(remote_shell_words(settings_.shell, hosts, command), mask);
+  if (!settings_.shell.is_pdsh) added.program->send(lines_);
   const size_t index = nodes_.size();
   added.reader = std::make_unique<NodeRecordReader>(
       [this, index](const NodeRecord& record) {
@@ -150,8 +142,7 @@ void RemoteGroup::add_node(const std::string& name, const Words& hosts, const st
 }
 
 void RemoteGroup::start(const sigset_t& mask) {
-  Words hosts;
-  for (const HostSlots& host : settings_.hosts) hosts.push_back(host.host);
+  const Words hosts = names_of(settings_.hosts);
   if (settings_.shell.is_pdsh) return add_node("pdsh", hosts, "%n", mask);
   for (size_t i = 0; i < hosts.size(); ++i) {
     add_node(hosts[i], {hosts[i]}, std::to_string(i), mask);
@@ -168,16 +159,13 @@ void RemoteGroup::fail(Failure failure) {
 
 /// Sends a signal to the launcher on each machine.
 void RemoteGroup::send(int signal) {
-  const auto command = [&](const std::string& node) {
-    return std::string("kill -") + signal_name(signal) + " \"$(cat " + process_file(token_, node) +
-           ")\"";
-  };
-  Words hosts;
-  for (const HostSlots& host : settings_.hosts) hosts.push_back(host.host);
   const auto add = [&](const Words& to, const std::string& node) {
+    const std::string command = std::string("kill -") + signal_name(signal) + " \"$(cat " +
+                                process_file(tag_, node) + ")\"";
     signal_senders_.push_back(std::make_unique<ChildProgram>(
-        remote_shell_words(settings_.shell, to, command(node)), signals_.old_mask()));
+        remote_shell_words(settings_.shell, to, in_posix_shell(command)), signals_.old_mask()));
   };
+  const Words hosts = names_of(settings_.hosts);
   if (settings_.shell.is_pdsh) return add(hosts, "%n");
   for (size_t i = 0; i < hosts.size(); ++i) add({hosts[i]}, std::to_string(i));
 }
@@ -207,6 +195,8 @@ void RemoteGroup::wait() {
     for (const int one : {node.program->output(), node.program->errors()}) {
       if (one >= 0) waiting.push_back({one, POLLIN, 0});
     }
+    const int input = node.program->waiting_input();
+    if (input >= 0) waiting.push_back({input, POLLOUT, 0});
   }
   const bool is_quiet = failures_.empty() && !messages_.holds_any() && !is_ending_;
   ::poll(waiting.data(), waiting.size(), is_quiet ? 1000 : 50);
@@ -214,6 +204,7 @@ void RemoteGroup::wait() {
 
 void RemoteGroup::read_outputs() {
   for (Node& node : nodes_) {
+    node.program->flush();
     const std::string output = node.program->read(node.program->output());
     std::fwrite(output.data(), 1, output.size(), stdout);
     if (!output.empty()) std::fflush(stdout);
@@ -286,7 +277,36 @@ int RemoteGroup::result() const {
   return first.code;
 }
 
+/// For pdsh: brings the variables to the machines first. Returns the exit code if that failed.
+std::optional<int> RemoteGroup::deliver() {
+  if (!settings_.shell.is_pdsh) return {};
+  int stopped_by = 0;
+  const auto is_stopped = [&] {
+    while (const std::optional<int> signal = signals_.next()) {
+      if (*signal != SIGCHLD && *signal != SIGUSR1 && *signal != SIGUSR2) stopped_by = *signal;
+    }
+    return stopped_by != 0;
+  };
+  const Undelivered missing = deliver_environment(settings_.shell, names_of(settings_.hosts), tag_,
+                                                  lines_, signals_.old_mask(), is_stopped);
+  if (missing.hosts.empty()) return {};
+  remove_files();
+  if (stopped_by != 0) return 128 + stopped_by;
+  const std::string text = node_error(missing.hosts, missing.code).what();
+  std::fputs(("error: " + text + "\n").c_str(), stderr);
+  return static_cast<int>(ExitCode::kCommunication);
+}
+
+/// Removes the variables where the launcher of a machine did not take them. Waits a moment only.
+void RemoteGroup::remove_files() {
+  ChildProgram removing(remote_shell_words(settings_.shell, names_of(settings_.hosts),
+                                           in_posix_shell(removing_command(tag_, "%n"))),
+                        signals_.old_mask());
+  for (int i = 0; i < 100 && !removing.has_ended(); ++i) ::poll(nullptr, 0, 50);
+}
+
 int RemoteGroup::run() {
+  if (const std::optional<int> code = deliver()) return *code;
   start(signals_.old_mask());
   while (!all_ended()) {
     wait();
@@ -297,57 +317,13 @@ int RemoteGroup::run() {
     judge();
   }
   messages_.show(true);
+  const bool has_lost_machine = std::any_of(failures_.begin(), failures_.end(),
+                                            [](const Failure& one) { return one.rank < 0; });
+  if (settings_.shell.is_pdsh && has_lost_machine) remove_files();
   return result();
 }
 
 }  // namespace
-
-std::string node_command(const RemoteLaunchSettings& settings, const std::string& node,
-                         const std::string& token) {
-  std::string slots, devices;
-  bool is_filtered = false;
-  for (const HostSlots& host : settings.hosts) {
-    slots += (slots.empty() ? "" : ",") + std::to_string(host.slots.size());
-    devices += (devices.empty() ? "" : "/") + slot_list(host.slots);
-    is_filtered = is_filtered || host.is_filtered;
-  }
-  const int port = settings.master_port != 0 ? settings.master_port : port_for_name(token);
-  Words words = {"env"};
-  for (const auto& [name, value] : settings.environment) words.push_back(name + "=" + value);
-  words.push_back("S2S_JOB_TOKEN=" + token);
-  words.insert(words.end(),
-               {settings.program, "launch", "node", "--num-nodes",
-                std::to_string(settings.hosts.size()), "--slots", slots, "--master-addr",
-                settings.master_host.empty() ? settings.hosts.front().host : settings.master_host,
-                "--master-port", std::to_string(port), "--grace", std::to_string(settings.grace_s),
-                "--report", "--with-input"});
-  if (is_filtered) words.insert(words.end(), {"--devices", devices});
-  if (!settings.log_folder.empty()) {
-    words.insert(words.end(), {"--log-dir", settings.log_folder});
-  }
-  Words command = {"--"};
-  command.insert(command.end(), settings.words.begin(), settings.words.end());
-  const auto text = [&](const std::string& plain) {
-    return for_remote_shell(settings.shell, plain);
-  };
-  return text("cd " + shell_word(settings.folder) + " && exec " + shell_words(words)) +
-         " --node-rank " + node + " --process-file " + process_file(token, node) +
-         text(" " + shell_words(command));
-}
-
-std::string shown_commands(const RemoteLaunchSettings& settings) {
-  Words hosts;
-  for (const HostSlots& host : settings.hosts) hosts.push_back(host.host);
-  const auto shown = [&](const Words& to, const std::string& node) {
-    Words words = remote_shell_words(settings.shell, to, "");
-    words.pop_back();
-    return shell_words(words) + "\n  " + node_command(settings, node, "TOKEN") + "\n";
-  };
-  if (settings.shell.is_pdsh) return shown(hosts, "%n");
-  std::string out;
-  for (size_t i = 0; i < hosts.size(); ++i) out += shown({hosts[i]}, std::to_string(i));
-  return out;
-}
 
 int launch_remote(const RemoteLaunchSettings& settings) {
   outlive_readers();

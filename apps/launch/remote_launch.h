@@ -25,12 +25,8 @@ struct RemoteLaunchSettings {
   std::vector<std::string> words;  // the command of each rank
 };
 
-/// The line of a shell that starts the ranks of a host. `node`: its number, or "%n" for pdsh.
-/// `token`: of this start; it names the file of the process's number.
-std::string node_command(const RemoteLaunchSettings& settings, const std::string& node,
-                         const std::string& token);
-
-/// What launch_remote would start: for each program its words, and the line of a shell below.
+/// What launch_remote would start: for each program its words, and the line of a shell below, with
+/// the names of the variables.
 std::string shown_commands(const RemoteLaunchSettings& settings);
 
 /// Starts the ranks, forwards signals and waits. Exit codes and messages are those of launch_local,

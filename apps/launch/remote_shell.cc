@@ -5,8 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <iterator>
+#include <sstream>
 #include <system_error>
 
 #include "base/text.h"
@@ -24,6 +28,55 @@ struct ChildPipe {
   }
   int ends[2] = {-1, -1};
 };
+
+/// The words of a text without quotes.
+Words split_words(const char* text) {
+  std::istringstream in(text == nullptr ? "" : text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+/// What pdsh puts for %h, %n, %u and %% in the words of its modules.
+std::string without_percents(const std::string& word, const std::string& host, size_t index,
+                             const std::string& user) {
+  std::string out;
+  for (size_t i = 0; i < word.size(); ++i) {
+    const char next = word[i] == '%' && i + 1 < word.size() ? word[i + 1] : '\0';
+    if (next == 'h') out += host;
+    if (next == 'n') out += std::to_string(index);
+    if (next == 'u') out += user;
+    if (next == '%') out += '%';
+    const bool is_taken = next == 'h' || next == 'n' || next == 'u' || next == '%';
+    if (!is_taken) out += word[i];
+    i += is_taken ? 1 : 0;
+  }
+  return out;
+}
+
+/// The argument of pdsh's option -l; "" without one.
+std::string user_of(const Words& options) {
+  for (size_t i = 0; i < options.size(); ++i) {
+    if (options[i] == "-l" && i + 1 < options.size()) return options[i + 1];
+    if (options[i].starts_with("-l")) return options[i].substr(2);
+  }
+  return "";
+}
+
+Words ssh_words_of_pdsh(const RemoteShell& settings, const std::string& host, size_t index) {
+  const std::string user = user_of(settings.words);
+  Words words = {"ssh", "-o", "BatchMode=yes"};
+  const auto add = [&](const Words& more) {
+    for (const std::string& word : more) {
+      words.push_back(without_percents(word, host, index, user));
+    }
+  };
+  add(split_words(std::getenv("PDSH_SSH_ARGS_APPEND")));
+  const Words own = split_words(std::getenv("PDSH_SSH_ARGS"));
+  add(own);
+  if (own.empty() && !user.empty()) words.push_back("-l" + user);
+  // PDSH_SSH_ARGS may name the host itself.
+  if (std::find(words.begin(), words.end(), host) == words.end()) words.push_back(host);
+  return words;
+}
 
 void close_one(int& descriptor) {
   if (descriptor >= 0) ::close(descriptor);
@@ -46,6 +99,23 @@ Words remote_shell_words(const RemoteShell& settings, const Words& hosts,
     if (settings.port != 0) words.insert(words.end(), {"-p", std::to_string(settings.port)});
     words.insert(words.end(), settings.words.begin(), settings.words.end());
     words.insert(words.end(), {"--", hosts.front()});
+  }
+  words.push_back(command);
+  return words;
+}
+
+std::optional<Words> words_with_input(const RemoteShell& settings, const std::string& host,
+                                      size_t index, const std::string& command) {
+  if (!settings.is_pdsh) return remote_shell_words(settings, {host}, command);
+  if (settings.module != "ssh" && settings.module != "exec") return {};
+  Words words;
+  if (settings.module == "ssh") {
+    words = ssh_words_of_pdsh(settings, host, index);
+  } else {
+    for (const std::string& word : settings.words) {
+      words.push_back(without_percents(word, host, index, user_of(settings.words)));
+    }
+    words.insert(words.end(), {"sh", "-c"});
   }
   words.push_back(command);
   return words;
@@ -76,7 +146,7 @@ ChildProgram::ChildProgram(const Words& given, const sigset_t& signal_mask) {
   input_ = in.ends[1];
   output_ = out.ends[0];
   errors_ = error.ends[0];
-  for (const int end : {output_, errors_}) ::fcntl(end, F_SETFL, O_NONBLOCK);
+  for (const int end : {input_, output_, errors_}) ::fcntl(end, F_SETFL, O_NONBLOCK);
 }
 
 ChildProgram::~ChildProgram() {
@@ -88,6 +158,24 @@ ChildProgram::~ChildProgram() {
   close_one(output_);
   close_one(errors_);
 }
+
+void ChildProgram::send(const std::string& text) {
+  to_send_ += text;
+  flush();
+}
+
+void ChildProgram::flush() {
+  while (input_ >= 0 && !to_send_.empty()) {
+    const ssize_t count = ::write(input_, to_send_.data(), to_send_.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return;
+    // The program has ended or does not read: its exit code says so.
+    if (count <= 0) to_send_.clear();
+    to_send_.erase(0, static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  }
+}
+
+void ChildProgram::close_input() { close_one(input_); }
 
 std::string ChildProgram::read(int descriptor) {
   std::string out;

@@ -24,8 +24,15 @@ std::vector<std::string> remote_shell_words(const RemoteShell& settings,
                                             const std::vector<std::string>& hosts,
                                             const std::string& command);
 
-/// A running program with pipes for its output and errors. Its standard input stays open; it ends
-/// with this process.
+/// The words that run `command` on one host with this process's standard input, which pdsh does not
+/// pass on: those of ssh, as pdsh's module would run it (PDSH_SSH_ARGS and -l count), or those of
+/// the module exec. Returns nothing for other modules of pdsh.
+std::optional<std::vector<std::string>> words_with_input(const RemoteShell& settings,
+                                                         const std::string& host, size_t index,
+                                                         const std::string& command);
+
+/// A running program with pipes for its input, output and errors. Its standard input stays open; it
+/// ends with this process.
 class ChildProgram {
  public:
   /// Errors: std::system_error.
@@ -34,6 +41,12 @@ class ChildProgram {
   ChildProgram(const ChildProgram&) = delete;
   ChildProgram& operator=(const ChildProgram&) = delete;
 
+  /// Writes to its input, as far as the program reads; flush() writes the rest.
+  void send(const std::string& text);
+  void flush();
+  /// The descriptor of its input while something is to be written, else -1.
+  int waiting_input() const { return to_send_.empty() ? -1 : input_; }
+  void close_input();
   int output() const { return output_; }
   int errors() const { return errors_; }
   /// Reads what there is; "" for nothing. Closes the descriptor at its end.
@@ -47,6 +60,7 @@ class ChildProgram {
  private:
   pid_t process_ = 0;
   int input_ = -1, output_ = -1, errors_ = -1;
+  std::string to_send_;
   std::optional<int> code_;
 };
 

@@ -26,6 +26,17 @@ std::string shell_words(const std::vector<std::string>& words) {
   return out;
 }
 
+std::string in_comment(const std::string& words) {
+  std::string out;
+  for (const char c : words) {
+    // Words with control characters are in single quotes.
+    if (c == '\n') out += "'$'\\n''";
+    if (c == '\r') out += "'$'\\r''";
+    if (c != '\n' && c != '\r') out += c;
+  }
+  return out;
+}
+
 size_t assignment(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) return std::string::npos;

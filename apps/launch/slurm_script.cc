@@ -79,7 +79,7 @@ void check_job(const SlurmJob& job) {
 
 std::string usage_of(const SlurmJob& job) {
   std::string out = "#!/bin/bash\n";
-  if (!job.written_by.empty()) out += "# Written by: " + job.written_by + "\n#\n";
+  if (!job.written_by.empty()) out += "# Written by: " + in_comment(job.written_by) + "\n#\n";
   return out +
          "#   sbatch FILE [SEED] [KEY=VALUE...]\n"
          "#\n"
@@ -127,11 +127,8 @@ std::string environment_of(const SlurmJob& job) {
   } else if (job.gpus_of_node() > 0 && strategy == "fsdp") {
     out += "unset CUDA_DEVICE_MAX_CONNECTIONS  # gathers run beside the computation\n";
   }
-  const bool is_exported = job.container.kind == "pyxis";
   Words all = job.environment;
-  if (is_exported) {
-    all.insert(all.end(), job.container.environment.begin(), job.container.environment.end());
-  }
+  for (const std::string& one : exported_for_container(job.container)) all.push_back(one);
   for (const std::string& one : all) {
     const size_t equals = one.find('=');
     out += "export " + one.substr(0, equals) + "=" + shell_word(one.substr(equals + 1)) + "\n";

@@ -226,6 +226,15 @@ def _(kit, folder):
     return k.write(folder / "s2s_x.so", b"x")
 
 
+@case("folder/driver", "gpu here", quick=True, cwd=True, skip=k.without_compiler)
+def _(kit, folder):
+    """A run path of NVIDIA's libraries leads into the current folder."""
+    for name in ("libcuda.so.1", "libnvidia-ml.so.1", "libcusparseLt.so.0", "libcudart.so.13",
+                 "libnccl.so.2", "libnccl-net.so", "libnvrtc.so.13", "libcudnn.so.9"):
+        k.marker_library(kit, folder / name, "folder/driver", soname=name)
+    return folder
+
+
 @case("folder/plugins", "here", cwd=True, skip=k.without_compiler)
 def _(kit, folder):
     for name in ("s2s_llm_evil.so", "plugins/s2s_evil.so", "lib/s2s/plugins/s2s_evil.so"):

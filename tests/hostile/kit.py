@@ -85,6 +85,12 @@ class Kit:
     def marker(self, name):
         return self.markers / name.replace("/", "_")
 
+    def gpu_plugins(self):
+        """Plugins that need LibTorch's GPU libraries; none where the build has none."""
+        folder = pathlib.Path(self.program).resolve().parent.parent / "lib/s2s/plugins"
+        return [str(path) for path in sorted(folder.glob("*.so"))
+                if path.stem in ("libs2s_kernels_cuda", "libs2s_communicator_nccl")]
+
     def touch(self, name):
         """A shell command that shows that it was run."""
         return f"touch {self.marker(name)}"

@@ -63,6 +63,8 @@ def commands(reader, path, kit, is_quick):
         "plugin": [["plugin", "check", path]],
         "look": [["plugin", "inspect", path]],
         "here": [["plugin", "path"], ["plugin", "list"]],
+        "gpu": [["plugin", command, plugin] for plugin in kit.gpu_plugins()
+                for command in ("inspect", "check")],
     }
     words = table[reader.partition(":")[0]]
     if reader == "checkpoint" and not is_quick:

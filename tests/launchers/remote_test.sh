@@ -28,6 +28,30 @@ expect_text out "--include and --exclude were both given"
 expect_code 2 out "$s2s_run" launch ssh -H hosts -e worker-0@worker-1 -- train x
 expect_text out "no hosts are left"
 
+# What lies in a downloaded folder does not run because one stands in it.
+printf 'LD_PRELOAD=%s/none.so\nNCCL_X=1\n' "$folder" > .deepspeed_env
+"$s2s_run" launch ssh --hostfile hosts --dry-run -- train x > line 2> said
+expect_text said ".deepspeed_env of this folder is not read; --env-file .deepspeed_env reads it"
+grep -q "LD_PRELOAD\|NCCL_X" line && complain "the folder's file is read" line
+for name in LD_PRELOAD LD_AUDIT PYTHONPATH BASH_ENV PATH S2S_ALLOW_COMMANDS S2S_PLUGIN_PATH \
+  S2S_DEVICE_LIBRARY NCCL_NET_PLUGIN OMP_TOOL_LIBRARIES GCONV_PATH; do
+  printf '%s=1\n' "$name" > .deepspeed_env
+  expect_code 2 out "$s2s_run" launch ssh --hostfile hosts --env-file .deepspeed_env -- train x
+  expect_text out "[launch/environment] --env-file .deepspeed_env: $name is not taken from a file"
+done
+printf 'NCCL_X=1\n' > .deepspeed_env
+"$s2s_run" launch ssh --hostfile hosts --env-file .deepspeed_env --dry-run -- train x > line 2> said
+expect_text said "s2s-run launch: .deepspeed_env sets NCCL_X"
+expect_text line "NCCL_X"
+rm .deepspeed_env
+expect_code 2 out "$s2s_run" launch ssh --hostfile hosts --env-file nothing -- train x
+expect_text out "[launch/environment] --env-file nothing: the file does not exist"
+mkdir home
+printf 'NCCL_OWN=1\nLD_LIBRARY_PATH=/x\n' > home/.deepspeed_env
+HOME=$folder/home "$s2s_run" launch ssh --hostfile hosts --dry-run -- train x > line 2> said
+expect_text line "NCCL_OWN" "LD_LIBRARY_PATH"  # the user's own file
+rm -r home
+
 check_family() { # check_family LAUNCHER...: what every launcher of several machines does
   "$s2s_run" "$@" -- "${bench[@]}" --json > good 2> good.err || complain "it fails" good.err
   expect_right good "s2s-run launch node" 4
@@ -49,7 +73,8 @@ check_family() { # check_family LAUNCHER...: what every launcher of several mach
   # A request to stop reaches all ranks, and none outlives its launcher.
   long=(bench collectives --size 64M --repeats 1000000 --timeout 8)
   for signal in TERM KILL; do
-    "$s2s_run" "$@" --env "NOTE=it's 100%n of \$HOME" -- "${long[@]}" > stopped 2>&1 &
+    NOTE="it's 100%n of \$HOME" S2S_LINES=$'two\nlines' "$s2s_run" "$@" --env NOTE -- "${long[@]}" \
+      > stopped 2>&1 &
     launcher=$!
     for _ in $(seq 200); do
       [ "$(pgrep -fc "bench collectives --size 64M --repeats 100000[0]")" -ge 5 ] && break
@@ -59,7 +84,17 @@ check_family() { # check_family LAUNCHER...: what every launcher of several mach
     for child in $(pgrep -f "bench collectives --size 64M --repeats 100000[0]"); do
       tr '\0' '\n' < "/proc/$child/environ" 2> /dev/null
     done > environ
-    expect_text environ "NOTE=it's 100%n of \$HOME" "RANK=3" "LOCAL_RANK=1" "WORLD_SIZE=4"
+    expect_text environ "NOTE=it's 100%n of \$HOME" "RANK=3" "LOCAL_RANK=1" "WORLD_SIZE=4" \
+      $'S2S_LINES=two\nlines'
+    # Every user of a machine sees the arguments of its processes.
+    token=$(sed -n 's/^S2S_JOB_TOKEN=//p' environ | head -n 1)
+    [ ${#token} = 32 ] || { complain "the ranks have no token" environ; token=none-at-all; }
+    printf '%s\n' "${token:0:8}" "of \$HOME" > secrets
+    for arguments in /proc/[0-9]*/cmdline; do
+      { tr '\0' '\n' < "$arguments"; } 2> /dev/null
+    done | grep -aFf secrets > shown && complain "arguments show variables" shown
+    find /tmp -name "*${token:0:8}*" > shown 2> /dev/null
+    [ -s shown ] && complain "a file's name has a part of the token" shown
     kill "-$signal" "$launcher"
     wait "$launcher" 2> /dev/null
     code=$?
@@ -75,11 +110,14 @@ check_family() { # check_family LAUNCHER...: what every launcher of several mach
 
 if type -P pdsh > /dev/null; then
   check_family "${remote[@]}"
-  printf "NOTE=it's \"quoted\" \$HOME\nPERCENT=100%% of %%n\n" > .deepspeed_env
-  NCCL_X=1 GIVEN="a b" "$s2s_run" "${remote[@]}" --env GIVEN --dry-run -- train "a=b c%d" > line
-  expect_text line "'NOTE=it'\\''s \"quoted\" \$HOME'" "PERCENT=100%%" "'GIVEN=a b'" "NCCL_X=1" \
-    "'a=b c%%d'" "--node-rank %n"
-  rm .deepspeed_env
+  NCCL_X=1 GIVEN="a secret" "$s2s_run" "${remote[@]}" --env GIVEN --dry-run -- train "a=b c%d" \
+    > line
+  expect_text line "S2S_JOB_TOKEN" "GIVEN" "NCCL_X" "a=b c%%d" "--node-rank %n"
+  grep -q "a secret" line && complain "the dry run shows a value" line
+
+  expect_code 2 out "$s2s_run" launch pdsh --hostfile hosts --module rsh -- train x
+  expect_text out "[launch/environment] --module 'rsh'" "next:      use --module ssh"
+  ls /tmp/s2s-launch.* > left 2> /dev/null && complain "files are left" left
 else
   echo "skipped: no pdsh here (apt-get install pdsh)"
 fi

@@ -40,16 +40,27 @@ for style in task torchrun node; do
 done
 # What seed 004 shows: GPUs, the home, folders, variables and the folder of the container.
 expect_text "$folder/task.apptainer" "apptainer exec --nv --home /home/me:/home/me" \
-  "--bind '/a b:/cache' --bind /d:/data" "--env HF_HOME=/cache" "--pwd /workspace 'my image.sif'" \
+  "--bind '/a b:/cache' --bind /d:/data" "export APPTAINERENV_HF_HOME=/cache" \
+  "--pwd /workspace 'my image.sif'" \
   "#SBATCH --ntasks-per-node=8" "#SBATCH --cpus-per-task=8"
-expect_text "$folder/task.singularity" "singularity exec --nv"
+expect_text "$folder/task.singularity" "singularity exec --nv" \
+  "export SINGULARITYENV_HF_HOME=/cache"
 expect_text "$folder/task.pyxis" "--container-image=my image.sif" \
   "--container-mounts=/a b:/cache,/d:/data" "--container-workdir=/workspace" \
   "--container-env=HF_HOME" "export HF_HOME=/cache"
-expect_text "$folder/task.enroot" "enroot start --rw --mount '/a b:/cache'"
+expect_text "$folder/task.enroot" "enroot start --rw --mount '/a b:/cache'" "--env HF_HOME" \
+  "export HF_HOME=/cache"
+# All users of a machine see the arguments of its processes.
+grep -l -- "--env HF_HOME=" "$folder"/task.* > "$folder/shown" &&
+  complain "the container's variables are arguments" "$folder/shown"
 expect_text "$folder/torchrun.apptainer" "#SBATCH --ntasks-per-node=1" \
   "#SBATCH --cpus-per-task=64" "#SBATCH --gpus-per-node=8" "--nproc-per-node 8"
 expect_text "$folder/node.pyxis" "launch node --num-ranks 8 --"
+
+# A comment with the command line stays a comment.
+expect_code 0 "$folder/lines.sh" "$s2s_run" launch launcher -o - --config $'x\ntouch RAN\n'
+(cd "$folder" && S2S_RUN=true bash lines.sh > /dev/null 2>&1)
+[ ! -e "$folder/RAN" ] || complain "a line of a comment ran" "$folder/lines.sh"
 
 # What the strategy asks of the environment.
 expect_code 0 "$folder/tensor" "$s2s_run" "${job[@]}" -- train my.yaml \

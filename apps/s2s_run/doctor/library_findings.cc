@@ -7,6 +7,7 @@
 
 #include "base/accelerator.h"
 #include "base/machine.h"
+#include "base/outside_current_folder.h"
 #include "s2s/foreign_text.h"
 #include "s2s/plugin_note.h"
 #include "s2s_run/doctor/finding.h"
@@ -49,7 +50,8 @@ std::string version_text(int version) {
 
 /// Asks the driver itself, which answers also where LibTorch cannot use it.
 std::vector<Finding> driver() {
-  void* const library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  void* library = nullptr;
+  outside_current_folder([&] { library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL); });
   if (library == nullptr) {
     return {{"driver", Level::kNote, "no NVIDIA driver (libcuda.so.1): training uses the CPU", ""}};
   }
@@ -83,7 +85,8 @@ std::vector<Finding> driver() {
 }
 
 Finding nccl() {
-  void* const library = ::dlopen("libnccl.so.2", RTLD_LAZY | RTLD_LOCAL);
+  void* library = nullptr;
+  outside_current_folder([&] { library = ::dlopen("libnccl.so.2", RTLD_LAZY | RTLD_LOCAL); });
   auto* const get =
       library == nullptr ? nullptr : function_in<int(int*)>(library, "ncclGetVersion");
   int version = 0;

@@ -17,7 +17,7 @@ struct RemoteArguments {
   launch::RemoteLaunchSettings settings;
   launch::HostFilter filter;
   std::string hostfile = "/job/hostfile";
-  std::vector<std::string> environment;
+  std::vector<std::string> environment, environment_files;
   std::optional<int64_t> num_nodes, num_slots;
   bool is_dry_run = false;
 };
@@ -42,11 +42,30 @@ std::vector<launch::HostSlots> read_hosts(const RemoteArguments& arguments) {
   return launch::filter_hosts(launch::parse_hostfile(text, arguments.hostfile), filter);
 }
 
+/// Says which variables files of a folder bring, and which file is left out.
+void tell_of_files(const RemoteArguments& arguments) {
+  for (const std::string& file : arguments.environment_files) {
+    std::string names;
+    for (const auto& [name, value] : launch::read_environment_file(file)) {
+      names += (names.empty() ? "" : ", ") + name;
+    }
+    std::fprintf(stderr, "s2s-run launch: %s sets %s\n", printable(file).c_str(),
+                 names.empty() ? "nothing" : names.c_str());
+  }
+  const std::string unread = launch::unread_environment_file();
+  const auto& named = arguments.environment_files;
+  if (unread.empty() || !named.empty()) return;
+  std::fprintf(stderr, "s2s-run launch: %s of this folder is not read; --env-file %s reads it\n",
+               unread.c_str(), unread.c_str());
+}
+
 int launch_remote(RemoteArguments arguments, const Invocation& invocation) {
   launch::RemoteLaunchSettings& settings = arguments.settings;
   require_rank_command(settings.shell.is_pdsh ? "pdsh" : "ssh", settings.words);
   settings.hosts = read_hosts(arguments);
-  settings.environment = launch::exported_environment(arguments.environment);
+  settings.environment =
+      launch::exported_environment(arguments.environment, arguments.environment_files);
+  tell_of_files(arguments);
   settings.program = this_executable();
   settings.folder = std::filesystem::current_path().string();
   add_plugin_paths(settings.words, invocation);
@@ -83,7 +102,12 @@ void add_remote(const Command& command, RemoteArguments& arguments) {
   command
       .option("--env", arguments.environment,
               "NAME=VALUE, or NAME with its value here, for the ranks; may be repeated. "
-              ".deepspeed_env and NCCL*, PYTHON*, UCX*, OMP_*, S2S_* are taken along anyway")
+              "~/.deepspeed_env and NCCL*, PYTHON*, UCX*, OMP_*, S2S_* are taken along anyway")
+      .takes_one();
+  command
+      .option("--env-file", arguments.environment_files,
+              "file with lines NAME=VALUE, such as the .deepspeed_env of this folder; may be "
+              "repeated")
       .takes_one();
   command
       .option("--launcher-args,--launcher_args", settings.shell.words,

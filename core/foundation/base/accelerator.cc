@@ -4,8 +4,12 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <utility>
+
+#include "base/outside_current_folder.h"
 
 namespace s2s {
 namespace {
@@ -28,6 +32,19 @@ const char* chosen_library() {
   return library == nullptr || *library == '\0' ? nullptr : library;
 }
 
+/// dlopen, but what stands in the current folder is not found by a name without a path.
+void* loaded(const char* name, int flags, std::string& why) {
+  // A path that was typed counts from the current folder.
+  const bool is_path = std::strchr(name, '/') != nullptr;
+  const std::string place = is_path ? std::filesystem::absolute(name).string() : name;
+  void* handle = nullptr;
+  outside_current_folder([&] {
+    handle = dlopen(place.c_str(), flags);
+    if (handle == nullptr) why = dlerror();
+  });
+  return handle;
+}
+
 void open_library(Opened& state) {
   const char* library = chosen_library();
   if (!has_accelerator_driver()) {
@@ -35,9 +52,8 @@ void open_library(Opened& state) {
     return;
   }
   if (library == nullptr) library = "libtorch_cuda.so";
-  if (dlopen(library, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-    state.why = dlerror();
-  } else if (at::accelerator::deviceCount() == 0) {
+  if (loaded(library, RTLD_NOW | RTLD_GLOBAL, state.why) == nullptr) return;
+  if (at::accelerator::deviceCount() == 0) {
     state.why = "LibTorch sees no GPU";
   } else {
     state.type = at::accelerator::getAccelerator();
@@ -62,7 +78,8 @@ std::optional<c10::DeviceType> opened_accelerator() {
 
 bool has_accelerator_driver() {
   if (chosen_library() != nullptr) return true;
-  void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  std::string ignored;
+  void* const driver = loaded("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL, ignored);
   if (driver != nullptr) dlclose(driver);
   return driver != nullptr;
 }

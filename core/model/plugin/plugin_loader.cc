@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/mapped_file.h"
+#include "base/outside_current_folder.h"
 #include "plugin/plugin_errors.h"
 #include "plugin/system_libraries.h"
 
@@ -60,8 +61,9 @@ RegisterFunction open_plugin(const PluginFile& file) {
   dll::shared_library library;
   try {
     // Do not load the plugin with RTLD_DEEPBIND: it would get its own LibTorch singletons.
-    library.load(std::filesystem::absolute(file.path),
-                 dll::load_mode::rtld_now | dll::load_mode::rtld_local);
+    const std::filesystem::path path = std::filesystem::absolute(file.path);
+    outside_current_folder(
+        [&] { library.load(path, dll::load_mode::rtld_now | dll::load_mode::rtld_local); });
   } catch (const std::system_error& error) {
     throw explain(file, loader_words(error.what()));
   }
