@@ -52,6 +52,16 @@ TEST_CASE("bench llm trains the tiny model and says what a step is made of") {
   CHECK(result["mfu"]["full"].get<double>() / result["mfu"]["causal"].get<double>() ==
         doctest::Approx(per_token / (per_token - 6 * pairs)));
   CHECK(result["mfu"]["peak_teraflops"] == 2);
+  CHECK(result["attention"]["asked"] == "auto");
+  CHECK(result["attention"]["used"] ==
+        nlohmann::json::parse(R"([{"kernel": "flash", "shape": [2, 4, 32, 16]}])"));
+}
+
+TEST_CASE("bench llm trains the same with the plain formula of attention") {
+  const nlohmann::json math = bench_llm("--attention math --no-ceilings");
+  CHECK(math["attention"]["asked"] == "math");
+  CHECK(math["attention"]["used"][0]["kernel"] == "math");
+  CHECK(first_loss(math) == doctest::Approx(first_loss(bench_llm("--no-ceilings"))).epsilon(1e-5));
 }
 
 TEST_CASE("bench llm measures products of the model's own shapes") {

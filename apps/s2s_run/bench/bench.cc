@@ -32,6 +32,9 @@ void add_bench_model(const Command& bench) {
       .one_of({"auto", "cpu", "gpu"})
       .shows_default();
   command.option("--precision", arguments.precision, "32, bf16-mixed or bf16-true");
+  command.option("--attention", arguments.attention, kAttentionDoc)
+      .one_of({"auto", "cudnn", "flash", "math"})
+      .shows_default();
   command.option("--batch-size", arguments.batch_size, "rows").positive();
   command.option("--seconds", arguments.seconds, "audio per row in seconds").positive();
   command.option("--ops", arguments.ops,
@@ -146,6 +149,9 @@ void add_bench_llm(const Command& bench) {
       .shows_default();
   command.option("--precision", arguments.precision, "32-true, bf16-true or bf16-mixed")
       .one_of({"32-true", "bf16-true", "bf16-mixed"})
+      .shows_default();
+  command.option("--attention", arguments.attention, kAttentionDoc)
+      .one_of({"auto", "cudnn", "flash", "math"})
       .shows_default();
   command.option("--positions", arguments.positions, "tokens per row").positive().shows_default();
   command.option("--batch-size", arguments.batch_size, "rows").positive().shows_default();

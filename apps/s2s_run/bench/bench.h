@@ -21,6 +21,7 @@ struct BenchModelArguments {
   std::string precision = "32";
   int64_t batch_size = 4;
   double seconds = 10;
+  std::string attention = "auto";
   int64_t ops = 0;
   bool processor_time = false;
 };
@@ -35,6 +36,7 @@ struct BenchLlmArguments {
   int64_t batch_size = 1;
   int64_t steps = 20;
   int64_t warm_up = 5;  // steps before these; the first one's loss and gradient are printed
+  std::string attention = "auto";
   std::string recompute = "none";
   double clip = 0;  // 0: no clipping
   std::string init = "seeded";

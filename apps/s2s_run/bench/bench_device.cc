@@ -3,18 +3,35 @@
 #include <ATen/DeviceAccelerator.h>
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "base/warnings.h"
+#include "nn/attention_choice.h"
 #include "run/numerics.h"
 #include "run/run_builder.h"
 
 namespace s2s::run {
 
-at::Device bench_device(const std::string& accelerator) {
+at::Device bench_device(const std::string& accelerator, const std::string& attention) {
   Warnings warnings;
   warnings.send_to([](const std::string& message) { std::cerr << "warning: " << message << '\n'; });
-  set_numerics({});
+  TrainerBlock trainer;
+  trainer.attention = attention;
+  set_numerics(trainer);
   return choose_device("--device", accelerator, warnings);
+}
+
+nlohmann::ordered_json attention_json(const std::string& asked) {
+  for (const AttentionNote& note : take_attention_notes()) {
+    if (note.is_warning) std::cerr << "warning: " << note.text << '\n';
+  }
+  auto used = nlohmann::ordered_json::array();
+  for (const AttentionUse& use : attention_uses()) {
+    const AttentionCall& call = use.call;
+    used.push_back({{"kernel", name_of(use.backend)},
+                    {"shape", {call.rows, call.heads, call.positions, call.head_dim}}});
+  }
+  return {{"asked", asked}, {"used", used}};
 }
 
 void wait_for_device(at::Device device) {

@@ -5,6 +5,7 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -15,9 +16,17 @@ namespace s2s::run {
 /// The help text of --device.
 constexpr const char* kDeviceDoc = "cpu, gpu, or auto: the GPU if there is one";
 
+constexpr const char* kAttentionDoc =
+    "kernel of decoders' attention, as trainer.attention: auto, cudnn, flash or math";
+
 /// Returns the device that --device asks for. From now on LibTorch computes as in a run with
-/// default options (run/numerics.h). Errors: [config/accelerator].
-at::Device bench_device(const std::string& accelerator);
+/// this trainer.attention and otherwise default options (run/numerics.h). Errors:
+/// [config/accelerator].
+at::Device bench_device(const std::string& accelerator, const std::string& attention = "auto");
+
+/// What was asked for, and which kernel each shape of the training steps so far took. Warnings
+/// about it go to standard error.
+nlohmann::ordered_json attention_json(const std::string& asked);
 
 /// Waits until the device has finished its work. Returns at once on a CPU.
 void wait_for_device(at::Device device);

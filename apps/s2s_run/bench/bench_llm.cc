@@ -124,6 +124,13 @@ ordered_json ceilings_json(const Ceilings& ceilings, double step_s) {
           {"attainable_share", ceilings.attainable_s / step_s}};
 }
 
+/// "cudnn (auto)"
+std::string attention_text(const ordered_json& attention) {
+  std::string text;
+  for (const auto& use : attention["used"]) text += use["kernel"].get<std::string>() + " ";
+  return text + "(" + attention["asked"].get<std::string>() + ")";
+}
+
 ordered_json memory_json(const LlmTimes& times) {
   if (!times.peaks) return {{"resident_peak", times.resident_bytes}};
   return {{"allocated_peak", times.peaks->allocated},
@@ -137,6 +144,7 @@ struct LlmResult {
   LlmSizes sizes;
   int64_t num_parameters;
   LlmTimes times;
+  ordered_json attention;  // before the ceilings are measured
   std::optional<Ceilings> ceilings;
 
   double step_s() const { return median(times.steps); }
@@ -169,6 +177,7 @@ ordered_json LlmResult::json() const {
                       {"device", device.str()},
                       {"threads", at::get_num_threads()},
                       {"precision", arguments.precision},
+                      {"attention", attention},
                       {"recompute", arguments.recompute},
                       {"clip", arguments.clip},
                       {"batch_size", sizes.rows},
@@ -199,6 +208,7 @@ void LlmResult::print() const {
       {"model",
        fmt::format("{}, {} parameters, {}", arguments.preset, num_parameters, arguments.precision)},
       {"batch", fmt::format("{} x {} tokens on {}", sizes.rows, sizes.positions, device.str())},
+      {"attention", attention_text(attention)},
       {"loss", fmt::format("{:.6f} first, {:.6f} last; gradient norm {:.6f} first",
                            times.first_loss, times.last_loss, times.first_norm)},
       {"step", spread(times.steps)},
@@ -274,7 +284,7 @@ void require_writable(const std::string& path, bool force) {
 int bench_llm(const BenchLlmArguments& arguments, const Invocation& invocation) {
   keep_freed_memory();
   if (!arguments.profile_file.empty()) require_writable(arguments.profile_file, arguments.force);
-  const at::Device device = bench_device(arguments.device);
+  const at::Device device = bench_device(arguments.device, arguments.attention);
   PluginHost host(process_search_inputs(invocation.plugin_paths));
   Registries registries;
   host.install(registries);
@@ -286,7 +296,9 @@ int bench_llm(const BenchLlmArguments& arguments, const Invocation& invocation) 
                     training->product_type()},
                    training->num_parameters(),
                    time_steps(*training, arguments, device),
+                   {},
                    std::nullopt};
+  result.attention = attention_json(arguments.attention);
   if (!arguments.profile_file.empty()) {
     write_device_trace(arguments.profile_file, device, [&] { training->step(); });
   }

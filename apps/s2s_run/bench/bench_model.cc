@@ -105,7 +105,7 @@ Bench build(const Config& options, const Registries& registries,
             const BenchModelArguments& arguments) {
   Bench bench;
   bench.precision = parse_precision(arguments.precision, "--precision");
-  bench.device = bench_device(arguments.device);
+  bench.device = bench_device(arguments.device, arguments.attention);
   bench.processor_time = arguments.processor_time;
   ModelContext context;
   context.registries = &registries;
@@ -245,6 +245,7 @@ int bench_model(const BenchModelArguments& arguments, const Invocation& invocati
       {"num_parameters", num_parameters},
       {"threads", arguments.threads},
       {"precision", arguments.precision},
+      {"attention", attention_json(arguments.attention)},
       {"losses", {first_loss, last_loss.item<double>()}},
       {"device", bench.device.str()},
       {"per_s", rates_json(bench, batch, arguments, median(times.whole))}};

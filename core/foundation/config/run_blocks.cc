@@ -45,6 +45,12 @@ void TrainerBlock::visit(OptionVisitor& v) {
     "float32 products and convolutions on a GPU; highest: float32, high: TensorFloat-32, which is "
     "faster and has ten bits of mantissa",
     one_of({"highest", "high"}));
+  v("attention", attention,
+    "kernel of the attention of decoders; cudnn: cuDNN's, for training over all keys; flash: "
+    "LibTorch's flash attention; math: the plain formula, slow, for debugging; auto: cudnn for the "
+    "first few shapes of a training on a GPU that it is made for, else flash. Only math changes "
+    "anything on a CPU",
+    one_of({"auto", "cudnn", "flash", "math"}));
   v("deterministic", deterministic,
     "use deterministic algorithms on a GPU, so that two runs are equal bit by bit; slower. Runs on "
     "CPUs are deterministic anyway");

@@ -42,6 +42,7 @@ struct TrainerBlock {
   std::string accelerator = "auto";
   std::string precision = "32-true";
   std::string float32_matmul = "highest";
+  std::string attention = "auto";
   bool deterministic = false;
   int64_t max_steps = 1000;
   std::optional<int64_t> val_check_interval;

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "nn/attention_choice.h"
+
 namespace s2s {
 namespace {
 
@@ -27,9 +29,7 @@ void set_numerics(const TrainerBlock& trainer) {
   const bool is_high = trainer.float32_matmul == "high";
   torch.setFloat32MatmulPrecision(trainer.float32_matmul);
   torch.setAllowTF32CuDNN(is_high);
-  // cuDNN's attention builds a plan for each new shape, and batches of audio have many. Not yet
-  // measured on a GPU against flash attention, which comes next in LibTorch's order.
-  torch.setSDPUseCuDNN(false);
+  set_attention(attention_backend(trainer.attention));
   if (!trainer.deterministic) return;
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);  // what cuBLAS wants for it
   torch.setDeterministicAlgorithms(true, /*warn_only=*/false);

@@ -8,10 +8,10 @@
 
 namespace s2s {
 
-/// How LibTorch computes in this process: trainer.deterministic and trainer.float32_matmul. Call it
-/// before the first operator on a GPU. Some of LibTorch's switches have a meaning on CUDA only.
-/// They are set here all the same, because a run's numbers must not depend on whether there is a
-/// plugin with kernels (decision 0025).
+/// How LibTorch computes in this process: trainer.deterministic, trainer.float32_matmul and
+/// trainer.attention. Call it before the first operator on a GPU. Some of LibTorch's switches have
+/// a meaning on CUDA only. They are set here all the same, because a run's numbers must not depend
+/// on whether there is a plugin with kernels (decision 0025).
 void set_numerics(const TrainerBlock& trainer);
 
 /// Warns if this processor computes in trainer.precision many times slower than in float32.

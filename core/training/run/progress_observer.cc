@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "nn/attention_choice.h"
+
 namespace s2s::run {
 namespace {
 
@@ -52,6 +54,9 @@ void ProgressObserver::on_step(const StepReport& report) {
   data_wait_s_ += kNewest * (report.data_wait_s - data_wait_s_);
   step_s_ += kNewest * (report.step_time_s - step_s_);
   bar_.update(done, losses(report) + waiting());
+  for (const AttentionNote& note : take_attention_notes()) {
+    note.is_warning ? log_.warning(note.text) : log_.info(note.text);
+  }
   if (done % log_every_n_steps_ != 0) return;
   log_.debug(fmt::format("step {}  {}  grad norm {:.3f}  lr {:.3g}  {}", done, losses(report),
                          report.grad_norm, report.learning_rate, rates(report)));

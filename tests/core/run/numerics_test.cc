@@ -1,4 +1,5 @@
-// What trainer.deterministic and trainer.float32_matmul set in LibTorch, for the whole process.
+// What trainer.deterministic, trainer.float32_matmul and trainer.attention set in LibTorch, for the
+// whole process.
 
 #include "run/numerics.h"
 
@@ -52,6 +53,22 @@ TEST_CASE("deterministic asks LibTorch and cuBLAS for deterministic algorithms")
   CHECK(torch.deterministicCuDNN());
   REQUIRE(getenv("CUBLAS_WORKSPACE_CONFIG") != nullptr);
   CHECK(std::string(getenv("CUBLAS_WORKSPACE_CONFIG")) == ":4096:8");
+}
+
+TEST_CASE("trainer.attention=math leaves LibTorch the plain formula only, cuDNN is always off") {
+  const Restored restored;
+  const at::Context& torch = at::globalContext();
+  s2s::TrainerBlock trainer;
+  for (const char* name : {"math", "cudnn", "flash", "auto"}) {
+    CAPTURE(name);
+    trainer.attention = name;
+    s2s::set_numerics(trainer);
+    const bool is_math = trainer.attention == "math";
+    CHECK(torch.userEnabledFlashSDP() != is_math);
+    CHECK(torch.userEnabledMemEfficientSDP() != is_math);
+    CHECK(torch.userEnabledMathSDP());
+    CHECK_FALSE(torch.userEnabledCuDNNSDP());  // on only within a call that chooses it
+  }
 }
 
 TEST_CASE("a precision that this processor computes slowly is warned of, float32 never") {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "nn/attention_choice.h"
 #include "nn/decoder/capped_attention.h"
 #include "nn/kernels/decode_attention.h"
 #include "nn/kernels/parallel_rows.h"
@@ -77,8 +78,8 @@ at::Tensor attend_one(const at::Tensor& q_BH1D, const at::Tensor& k, const at::T
                       const AttentionSpec& spec) {
   const int64_t dim = q_BH1D.size(3);
   const at::ScalarType type = q_BH1D.scalar_type();
-  if (is_cache_like(k, v) && is_cache_like(v, k) && k.scalar_type() == type &&
-      dim <= rows::kMostDim) {
+  if (!is_plain_attention() && is_cache_like(k, v) && is_cache_like(v, k) &&
+      k.scalar_type() == type && dim <= rows::kMostDim) {
     if (type == at::kFloat && dim % rows::kDimStep<float> == 0) {
       return attend_one_of<float>(q_BH1D, k, v, spec);
     }
@@ -102,6 +103,7 @@ at::Tensor visible_keys(int64_t num_new, int64_t num_all, int64_t window, at::De
 bool has_flash(const at::Tensor& q) {
   if (q.is_cpu() || (q.scalar_type() != at::kBFloat16 && q.scalar_type() != at::kHalf))
     return false;
+  if (is_plain_attention()) return false;
   static const c10::OperatorHandle flash =
       c10::Dispatcher::singleton().findSchemaOrThrow("aten::_flash_attention_forward", "");
   return is_implemented(flash, q) && q.size(-1) % 8 == 0 && q.size(-1) <= 256;
@@ -153,6 +155,10 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k_all, const at::Tensor
   if (num_new == 1 && !wants_gradient) return attend_one(q, k, v, spec);
   const bool is_causal = num_new == reach && (spec.window == 0 || reach <= spec.window);
   const bool flash = has_flash(q) && spec.soft_cap == 0 && spec.dropout == 0;
+  if (!is_causal || spec.soft_cap > 0) {
+    note_other_attention(q, flash ? AttentionBackend::kFlash : AttentionBackend::kMath,
+                         spec.soft_cap > 0 ? "a soft cap" : "a window or a cache");
+  }
   if (flash && !is_causal && spec.window > 0) return flash_in_window(q, k, v, spec);
   const bool repeats = !(flash && is_causal);
   const int64_t shared = q.size(1) / k.size(1);
@@ -160,6 +166,9 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k_all, const at::Tensor
   const at::Tensor values = repeats ? repeat_heads(v, shared) : v;
   const auto visible = [&] { return visible_keys(num_new, reach, spec.window, q.device()); };
   if (spec.soft_cap > 0) return attend_capped(q, keys, values, visible(), spec);
+  if (is_causal && wants_gradient) {
+    return chosen_attention(q, keys, values, spec.dropout, scale_of(q, spec));
+  }
   std::optional<at::Tensor> mask;
   if (!is_causal) mask = visible();
   return at::scaled_dot_product_attention(q, keys, values, mask, spec.dropout, is_causal,
@@ -172,6 +181,7 @@ at::Tensor attend_documents(const at::Tensor& q, const at::Tensor& k, const at::
   std::vector<int64_t> lengths;
   for (const DocumentSpan& document : *info.documents) lengths.push_back(document.length);
   if (has_flash(q) && spec.soft_cap == 0 && spec.dropout == 0) {
+    note_other_attention(q, AttentionBackend::kFlash, "packed documents");
     const auto rows = [](const at::Tensor& x) { return x.transpose(1, 2).squeeze(0); };
     const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
     std::optional<int64_t> left, right;
