@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Packs a finished build for a GPU machine that has neither a network nor Debian's packages:
 # stripped binaries, the Debian libraries they need, tests, the reference files that say something
-# about a device (tests/gpu/compared.txt), tiny data and the benchmarks' scripts. The machine brings LibTorch (a Python that can import torch) and the driver.
+# about a device (tests/gpu/compared.txt), tiny data and the benchmarks' scripts. The machine brings
+# LibTorch (a Python that can import torch) and the driver.
 #
 #   bash tests/gpu/pack.sh [--build DIR] [--out DIR] [--tests "NAME..."]
 #
@@ -121,7 +122,7 @@ copy_references() {
     > "$stage/tests/gpu/references.txt" || exit 1
   while read -r _ name; do cp "$data/$name" "$kept/"; done < "$stage/tests/gpu/references.txt"
   say "references: $(wc -l < "$stage/tests/gpu/references.txt") of components,\
- $(du -sm "$kept" | cut -f1) MiB"
+ $(mib "$kept") MiB"
   # What test programs read besides is small.
   (cd "$data" && find . -type f -size -${most_kept}c ! -path './*_hostile*' -print0 |
     tar --null --files-from=- -cf -) | tar -C "$kept" -xf -
@@ -142,6 +143,8 @@ write_facts() {
 JSON
 }
 
+mib() { du -sm "$1" | cut -f1; }
+
 write_bundle() {
   mkdir -p "$out"
   rm -f "$out"/{run.sh,bundle.tar.xz,SHA256SUMS}
@@ -151,11 +154,11 @@ write_bundle() {
   (cd "$out" && sha256sum run.sh bundle.tar.xz > SHA256SUMS)
   local bytes
   bytes=$(stat -c %s "$out/bundle.tar.xz")
-  say "unpacked: $(du -sm "$stage" | cut -f1) MiB; $(du -sm "$stage/build" | cut -f1) of binaries,\
- $(du -sm "$stage/deb" | cut -f1) of $(find "$stage/deb" -type f | wc -l) Debian libraries,\
- $(du -sm "$stage/tests/reference" | cut -f1) of reference data, $(du -sm "$stage/runs" | cut -f1) of\
- tiny data"
-  say "test programs: $(cd "$stage/build/bin" && find . -name '*_test' -printf '%f\n' | sort | paste -sd' ')"
+  say "unpacked: $(mib "$stage") MiB; $(mib "$stage/build") of binaries, $(mib "$stage/deb") of\
+ $(find "$stage/deb" -type f | wc -l) Debian libraries, $(mib "$stage/tests/reference") of\
+ reference data, $(mib "$stage/runs") of tiny data"
+  say "test programs: $(find "$stage/build/bin" -name '*_test' -printf '%f\n' | sort |
+    paste -sd' ')"
   say "$out: bundle.tar.xz, $(awk "BEGIN {printf \"%.1f\", $bytes / 1048576}") of at most\
  $most_mib MiB; run.sh"
   [ "$bytes" -le $((most_mib * 1048576)) ] || fail size "the bundle has more than $most_mib MiB;\

@@ -22,7 +22,7 @@
 #   --work DIR       where it is unpacked and results are written (default: s2s-gpu, here)
 #   --python FILE    a Python that can import torch (default: python3)
 #   --torch DIR      LibTorch's folder, with include and lib (default: that Python's)
-#   --rounds N       rounds of the benchmarks (default: 3)
+#   --rounds N       rounds of the benchmarks (default: 3; in a rehearsal 2)
 #   --phase-limit S  seconds that each phase may take (default: its own, 2 to 30 minutes)
 #   --rehearse       on the CPU and with tiny models: tries this script, and measures nothing;
 #                    tests of operators run on the test device if the bundle has it
@@ -35,7 +35,7 @@ set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 phases_known="facts smoke tests compare train equality bench-1b bench-8b bench-duplex decode"
 phases_known+=" profile"
-work=$PWD/s2s-gpu python=python3 torch='' rounds=3 phase_limit='' device=gpu
+work=$PWD/s2s-gpu python=python3 torch='' rounds='' phase_limit='' device=gpu
 read_ahead_limit=120
 phases=()
 
@@ -63,6 +63,7 @@ parse_arguments() {
     shift
   done
   [ ${#phases[@]} -gt 0 ] || fail usage "no phase is named; expected some of: $phases_known" 2
+  [ -n "$rounds" ] || rounds=$([ $device = cpu ] && echo 2 || echo 3)
   [[ $rounds =~ ^[1-9][0-9]*$ ]] || fail usage "--rounds, '$rounds', expected a number from 1 on" 2
   [[ $phase_limit =~ ^([1-9][0-9]*)?$ ]] ||
     fail usage "--phase-limit, '$phase_limit', expected seconds" 2
