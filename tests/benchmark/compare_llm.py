@@ -5,10 +5,14 @@
         --precision bf16-true --positions 2048 --batch-size 8
 
 Runs `s2s-run bench llm`, which exports its weights and batch once, and gpu_peer.py on them: each
-round runs ours and then every variant. Times are printed only if all of them trained the same: the
-first step's loss within 1e-2 and the gradient norm within 1 % of ours. Prints a table (Markdown)
+round runs ours and then every variant. A variant that fails is left out of the other rounds. The
+figures of all runs are in --keep after each run, so a kill loses none. Prints a table (Markdown)
 of the medians of the rounds with their spread, and the ratio ours / theirs, round by round. A
 difference of less than twice the spread says nothing, and is marked so. Run it on an idle machine.
+
+Times are comparable only if all trained the same: the first step's loss within 1e-2 and the
+gradient norm within 1 % of ours. Exit code: 0; 1 if that is not so or a variant failed, and the
+table has the times all the same.
 """
 
 import argparse
@@ -25,26 +29,41 @@ MOST_LOSS_DIFFERENCE = 1e-2
 MOST_NORM_DIFFERENCE = 1e-2
 
 
+class Failed(Exception):
+    """A run that gave no figures."""
+
+
 def run(command: list[str], limit_s: float) -> dict:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
     except subprocess.TimeoutExpired:
-        sys.exit(f"error: [benchmark/timeout] {' '.join(command)} took more than {limit_s:g} s")
+        raise Failed(
+            f"[benchmark/timeout] {' '.join(command)} took more than {limit_s:g} s"
+        ) from None
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or not lines:
         text = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
-        sys.exit(
-            f"error: [benchmark/run] {' '.join(command)} ended with {done.returncode}:\n{text}"
-        )
+        raise Failed(f"[benchmark/run] {' '.join(command)} ended with {done.returncode}:\n{text}")
     return json.loads(lines[-1])
+
+
+def keep(folder: str | None, results: dict) -> None:
+    """Replaces the file in one go: who is killed while it writes leaves the earlier figures."""
+    if folder is None:
+        return
+    path = Path(folder) / "compare_llm.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(results, indent=1))
+    os.replace(part, path)
 
 
 def relative(theirs: float, ours: float) -> float:
     return abs(theirs - ours) / max(abs(ours), 1e-30)
 
 
-def require_equal(results: dict) -> None:
-    """Ends unless every peer's first step is ours."""
+def inequalities(results: dict) -> list[str]:
+    """Prints every first step; what differs from ours by too much."""
     ours = results["ours"][0]
     findings = []
     print("first step: loss, gradient norm")
@@ -64,9 +83,7 @@ def require_equal(results: dict) -> None:
                     )
             if one["num_parameters"] != ours["num_parameters"]:
                 findings.append(f"{name}: {one['num_parameters']} parameters, not ours")
-    if findings:
-        sys.exit("error: [benchmark/unequal] no times: not the same training\n  " +
-                 "\n  ".join(findings))
+    return findings
 
 
 def memory_gb(result: dict) -> float:
@@ -96,6 +113,63 @@ def row(name: str, rounds: list[dict], ours: list[dict], peak: float) -> str:
     )
 
 
+def measure(args) -> tuple[dict, list[str]]:
+    ours = [args.ours, "bench", "llm", "--json"]
+    for name in ("preset", "device", "precision", "positions", "batch_size", "steps", "warm_up",
+                 "recompute", "init"):
+        ours += ["--" + name.replace("_", "-"), str(getattr(args, name))]
+    if args.clip > 0:
+        ours += ["--clip", str(args.clip)]
+    results = {name: [] for name in ["ours", *args.variants]}
+    failures, left = {}, list(args.variants)
+    with tempfile.TemporaryDirectory() as folder:
+        exported = str(Path(folder) / "exported")
+        for number in range(args.rounds):
+            # The ceilings, which the peers are held against, too, are measured in the first round.
+            more = ["--export", exported] if number == 0 else ["--no-ceilings"]
+            try:
+                results["ours"].append(run(ours + more, args.limit))
+            except Failed as failure:
+                if number == 0:
+                    sys.exit(f"error: {failure}")
+                failures["ours"] = str(failure)
+                break
+            keep(args.keep, results)
+            device = "cpu" if results["ours"][0]["device"] == "cpu" else "auto"
+            for variant in list(left):
+                peer = [sys.executable, str(PEER), exported, "--variant", variant]
+                try:
+                    results[variant].append(run(peer + ["--device", device], args.limit))
+                except Failed as failure:
+                    failures[variant] = str(failure)
+                    left.remove(variant)
+                keep(args.keep, results)
+    return results, list(failures.values())
+
+
+def show(args, results: dict) -> list[str]:
+    """Prints the table; what is not equal."""
+    results = {name: rounds for name, rounds in results.items() if rounds}
+    first = results["ours"][0]
+    peak = args.peak_tflops or first["mfu"]["peak_teraflops"]
+    print(
+        f"{args.preset}, {first['num_parameters']} parameters, {args.batch_size} x "
+        f"{args.positions} tokens, {args.precision}, {first['device']}, {first['threads']} threads"
+    )
+    unequal = inequalities(results)
+    attention = next((one[0]["attention"] for name, one in results.items() if name != "ours"), "?")
+    print(f"attention of the peers: {attention}; peak "
+          f"{peak:.4g} TFLOP/s; copy {first['ceilings']['copy_gigabytes_per_s']:.1f} GB/s; "
+          f"products and attention alone {first['ceilings']['attainable_share']:.2f} of our step\n")
+    print("| | step, ms: median (range) of the rounds | tokens a second | MFU, full "
+          "| MFU, causal | memory | ours / this |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for name, rounds in results.items():
+        print(row(name, rounds, results["ours"], peak))
+    print(f"\nload average {os.getloadavg()[0]:.1f}")
+    return unequal
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ours", default="build/bin/s2s-run")
@@ -113,44 +187,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--variants", nargs="+", default=["eager", "compile", "plain"])
     parser.add_argument("--limit", type=float, default=600, help="of one run, in seconds")
-    parser.add_argument("--keep", help="leave each run's figures (JSON) in this folder")
+    parser.add_argument("--keep", help="folder for every run's figures (JSON)")
     args = parser.parse_args()
-    ours = [args.ours, "bench", "llm", "--json"]
-    for name in ("preset", "device", "precision", "positions", "batch_size", "steps", "warm_up",
-                 "recompute", "init"):
-        ours += ["--" + name.replace("_", "-"), str(getattr(args, name))]
-    if args.clip > 0:
-        ours += ["--clip", str(args.clip)]
-    results = {name: [] for name in ["ours", *args.variants]}
-    with tempfile.TemporaryDirectory() as folder:
-        exported = str(Path(folder) / "exported")
-        for number in range(args.rounds):
-            # The ceilings, which the peers are held against, too, are measured in the first round.
-            more = ["--export", exported] if number == 0 else ["--no-ceilings"]
-            results["ours"].append(run(ours + more, args.limit))
-            device = "cpu" if results["ours"][0]["device"] == "cpu" else "auto"
-            for variant in args.variants:
-                peer = [sys.executable, str(PEER), exported, "--variant", variant]
-                results[variant].append(run(peer + ["--device", device], args.limit))
-    if args.keep:
-        Path(args.keep).mkdir(parents=True, exist_ok=True)
-        (Path(args.keep) / "compare_llm.json").write_text(json.dumps(results, indent=1))
-    first = results["ours"][0]
-    peak = args.peak_tflops or first["mfu"]["peak_teraflops"]
-    print(
-        f"{args.preset}, {first['num_parameters']} parameters, {args.batch_size} x "
-        f"{args.positions} tokens, {args.precision}, {first['device']}, {first['threads']} threads"
-    )
-    require_equal(results)
-    print(f"attention of the peers: {results[args.variants[0]][0]['attention']}; peak "
-          f"{peak:.4g} TFLOP/s; copy {first['ceilings']['copy_gigabytes_per_s']:.1f} GB/s; "
-          f"products and attention alone {first['ceilings']['attainable_share']:.2f} of our step\n")
-    print("| | step, ms: median (range) of the rounds | tokens a second | MFU, full "
-          "| MFU, causal | memory | ours / this |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for name, rounds in results.items():
-        print(row(name, rounds, results["ours"], peak))
-    print(f"\nload average {os.getloadavg()[0]:.1f}")
+    results, failures = measure(args)
+    unequal = show(args, results)
+    for failure in failures:
+        print(f"error: {failure}", file=sys.stderr)
+    if unequal:
+        print("error: [benchmark/unequal] the times are not of the same training\n  " +
+              "\n  ".join(unequal), file=sys.stderr)
+    sys.exit(1 if failures or unequal else 0)
 
 
 if __name__ == "__main__":

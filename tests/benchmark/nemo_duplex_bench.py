@@ -1,12 +1,16 @@
-"""Time and memory of NVIDIA NeMo's DuplexS2SModel with 41 million parameters on the CPU.
+"""Time and memory of NVIDIA NeMo's DuplexS2SModel with 41 million or 1.2 billion parameters.
 
     python tests/benchmark/nemo_duplex_bench.py --steps 10 --threads 2 --precision 32
+    python tests/benchmark/nemo_duplex_bench.py --size 1.1b --device cuda --precision bf16-mixed \\
+        --batch-size 8 --seconds 20
     python tests/benchmark/nemo_duplex_bench.py --write-options options.json [--size 1.1b]
 
 Prints one JSON object. The model is described by the same `options` object that reference files
 carry (tests/reference), so another program can build the identical one from --write-options.
 Random weights, random audio, random codes; the same batch and shapes each step. The codec is not
-part of it. A step is zero_grad, forward with loss, backward, clipping, AdamW, schedule.
+part of it. A step is zero_grad, forward with loss, backward, clipping, AdamW, schedule. On a GPU
+steps are timed by events, the host waits for nothing between them that NeMo does not wait for, and
+device_memory_bytes has the peaks after the first step. Not yet run on a GPU.
 
   start_to_first_step_s  from the start of the process (imports included) to the end of step one
   step_s                 median and all, the first step left out; forward, backward, optimizer:
@@ -131,67 +135,119 @@ def process_age_s() -> float:
     return time.time() - STARTED
 
 
+class Stamp:
+    """A point in time: an event in the device's queue, or the host's clock."""
+
+    def __init__(self, device):
+        self.host_s, self.event = now(), None
+        if device.type != "cpu":
+            import torch
+
+            self.event = torch.Event(device.type, enable_timing=True)
+            self.event.record()
+
+    def since(self, earlier) -> float:
+        if self.event is None:
+            return self.host_s - earlier.host_s
+        earlier.event.synchronize()
+        self.event.synchronize()
+        return 1e-3 * earlier.event.elapsed_time(self.event)
+
+
+def wait(device) -> None:
+    if device.type != "cpu":
+        import torch
+
+        torch.accelerator.synchronize()
+
+
 def train(model, batch, steps, clip, autocast) -> dict:
     import torch
 
+    device = batch["source_audio"].device
     setup = model.configure_optimizers()
     optimizer, scheduler = setup["optimizer"], setup["lr_scheduler"]["scheduler"]
     trainable = [p for group in optimizer.param_groups for p in group["params"]]
-    parts, losses, first_s = {"forward": [], "backward": [], "optimizer": []}, [], 0.0
+    all_stamps, first_s = [], 0.0
     for step in range(steps + 1):
         fresh = {k: v.clone() for k, v in batch.items()}
-        times = [now()]
+        stamps = [Stamp(device)]
         optimizer.zero_grad()
-        times.append(now())
+        stamps.append(Stamp(device))
         with autocast():
             loss = model.training_step(fresh, step)["loss"]
-        times.append(now())
+        stamps.append(Stamp(device))
         model.backward(loss)
-        times.append(now())
+        stamps.append(Stamp(device))
         torch.nn.utils.clip_grad_norm_(trainable, clip)
         optimizer.step()
         scheduler.step()
-        times.append(now())
-        losses.append(loss.item())
-        if step == 0:
-            first_s = process_age_s() if now is time.perf_counter else time.process_time()
+        stamps.append(Stamp(device))
+        last = loss.detach()
+        if step > 0:
+            all_stamps.append(stamps)
             continue
-        zeroing, forward, backward, rest = (b - a for a, b in zip(times, times[1:]))
+        first = last.item()
+        wait(device)
+        first_s = process_age_s() if now is time.perf_counter else time.process_time()
+        if device.type != "cpu":
+            torch.accelerator.reset_peak_memory_stats()
+    parts = {"forward": [], "backward": [], "optimizer": []}
+    for stamps in all_stamps:
+        zeroing, forward, backward, rest = (b.since(a) for a, b in zip(stamps, stamps[1:]))
         for name, value in zip(parts, (forward, backward, zeroing + rest)):
             parts[name].append(value)
-    return {"parts": parts, "losses": losses, "first_s": first_s}
+    return {"parts": parts, "losses": [first, last.item()], "first_s": first_s}
+
+
+def device_memory(device) -> dict:
+    if device.type == "cpu":
+        return {}
+    import torch
+
+    peaks = {"allocated_peak": torch.accelerator.max_memory_allocated(),
+             "reserved_peak": torch.accelerator.max_memory_reserved()}
+    return {"device_memory_bytes": peaks, "device_name": torch.cuda.get_device_name(device)}
 
 
 def generate_ms(model, batch, autocast) -> float:
     model.eval()
+    wait(batch["source_audio"].device)
     begin = now()
     with autocast():
         result = model.offline_inference(
             batch["source_audio"].clone(), batch["source_audio_lens"].clone(), decode_audio=False
         )
+    wait(batch["source_audio"].device)
     return 1000 * (now() - begin) / result["tokens_text"].shape[1]
 
 
 def bench(args) -> dict:
     os.environ["OMP_NUM_THREADS"] = str(args.threads)
-    import torch
-    from nemo_model import batch_of, build_duplex, give_codes
-
+    try:
+        import torch
+        from nemo_model import batch_of, build_duplex, give_codes
+    except ImportError as error:
+        sys.exit(f"error: [benchmark/nemo] NeMo cannot be imported: {error}; --write-options works "
+                 "without it")
+    if args.device == "cuda" and not torch.cuda.is_available():
+        sys.exit("error: [benchmark/device] --device cuda, but torch sees no GPU; use cpu")
+    device = torch.device(args.device, 0 if args.device == "cuda" else None)
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     after_imports = memory_bytes()
-    options = bench_options(args.max_steps)
-    model = build_duplex(options)
+    options = bench_options(args.max_steps, args.size)
+    model = build_duplex(options).to(device)
     inputs = make_inputs(args.batch_size, args.seconds)
-    give_codes(model, inputs["codes"], inputs["code_lens"])
-    batch = batch_of(inputs)
+    give_codes(model, inputs["codes"].to(device), inputs["code_lens"].to(device))
+    batch = {name: tensor.to(device) for name, tensor in batch_of(inputs).items()}
 
     def autocast():
         mixed = args.precision == "bf16-mixed"
-        return torch.autocast("cpu", torch.bfloat16) if mixed else contextlib.nullcontext()
+        return torch.autocast(device.type, torch.bfloat16) if mixed else contextlib.nullcontext()
 
     result = train(model, batch, args.steps, options["trainer"]["gradient_clip_val"], autocast)
-    train_memory = memory_bytes()
+    train_memory, on_device = memory_bytes(), device_memory(device)
     parts = result["parts"]
     steps = [sum(values) for values in zip(*parts.values())]
     return {
@@ -207,10 +263,12 @@ def bench(args) -> dict:
         "threads": args.threads,
         "precision": args.precision,
         "processor_time": args.processor_time,
-        "losses": [result["losses"][0], result["losses"][-1]],
+        "size": args.size,
+        "device": str(device),
+        "losses": result["losses"],
         "load_average": os.getloadavg()[0],
         "torch": torch.__version__,
-    }
+    } | on_device
 
 
 def main() -> None:
@@ -223,8 +281,11 @@ def main() -> None:
     parser.add_argument("--processor-time", action="store_true", help="count what is computed")
     parser.add_argument("--max-steps", type=int, default=1000, help="length of the schedule")
     parser.add_argument("--write-options", metavar="FILE", help="write the options and stop")
-    parser.add_argument("--size", choices=SIZES, default="41m", help="of the written options")
+    parser.add_argument("--size", choices=SIZES, default="41m", help="of the model")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     args = parser.parse_args()
+    if args.processor_time and args.device != "cpu":
+        parser.error("--processor-time counts what the CPU computes; leave it out on a GPU")
     if args.write_options:
         text = json.dumps(bench_options(args.max_steps, args.size), indent=1)
         Path(args.write_options).write_text(text + "\n")

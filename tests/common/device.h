@@ -2,12 +2,22 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 
 #include "base/accelerator.h"
 
 namespace s2s::test {
+
+/// Prints, once for the process, on which device its tests compute: tests/gpu/report.py fails a
+/// program that was meant for a device and does not say so.
+inline void say_device(at::Device device) {
+  [[maybe_unused]] static const bool said = [&] {
+    std::printf("tests run on: %s\n", device.str().c_str());
+    return std::fflush(stdout) == 0;
+  }();
+}
 
 /// Where tests of operators compute: on the CPU, or on the device of S2S_DEVICE_LIBRARY
 /// (core/docs/internals/test_device.md).
@@ -19,6 +29,7 @@ inline at::Device device() {
     if (!type) throw std::runtime_error(why);
     return at::Device(*type, 0);
   }();
+  say_device(chosen);
   return chosen;
 }
 

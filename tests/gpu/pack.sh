@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Packs a finished build for a GPU machine that has neither a network nor Debian's packages:
-# stripped binaries, the Debian libraries they need, tests, reference files, tiny data and the
-# benchmarks' scripts. The machine brings LibTorch (a Python that can import torch) and the driver.
+# stripped binaries, the Debian libraries they need, tests, the reference files that say something
+# about a device (tests/gpu/compared.txt), tiny data and the benchmarks' scripts. The machine brings
+# LibTorch (a Python that can import torch) and the driver.
 #
 #   bash tests/gpu/pack.sh [--build DIR] [--out DIR] [--tests "NAME..."]
 #
@@ -17,10 +18,10 @@ set -Eeuo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$root/build out=$root/dist/gpu
-tests="parallel_nccl_test plugin_kernels_cuda_test plugin_kernels_cuda_gpu_test core_nn_test\
- core_nn_kernels_test core_nn_decoder_test core_duplex_test core_engine_test core_train_test\
- plugin_model_duplex_s2s_test device_backend_test"
-most_mib=64
+tests="parallel_nccl_test plugin_kernels_cuda_gpu_test\
+ $(sed -n 's/^\([a-z_]*\).*/\1/p' "$root/tests/device/on_device.txt" | paste -sd' ')"
+most_mib=40
+most_kept=100000  # bytes of a file of test data that is no reference of a component
 
 say() { printf 's2s pack: %s\n' "$*"; }
 fail() { printf 'error: [pack/%s] %s\n' "$1" "$2" >&2; exit "${3:-1}"; }
@@ -98,9 +99,10 @@ copy_debian_libraries() {
 
 copy_data() {
   cp -r "$root/configs" "$stage/"
-  mkdir -p "$stage/tests/gpu" "$stage/tests/benchmark" "$stage/tests/reference"
-  cp -r "$root/tests/reference/data" "$stage/tests/reference/"
-  cp "$root/tests/gpu/report.py" "$stage/tests/gpu/"
+  mkdir -p "$stage"/tests/{gpu,benchmark,device,reference/data}
+  cp "$root"/tests/gpu/{report.py,phases.sh} "$stage/tests/gpu/"
+  cp "$root/tests/device/on_device.txt" "$stage/tests/device/"
+  copy_references
   cp "$root"/tests/benchmark/{gpu_peer,compare_llm}.py "$stage/tests/benchmark/"
   local size
   for size in 41m 1.1b; do
@@ -112,8 +114,18 @@ copy_data() {
     > "$scratch/synth" 2>&1 ||
     fail data "s2s-run data synth failed: $(tail -3 "$scratch/synth")"
   # The tokenizer of configs/tiny.yaml is trained by the first run that needs it.
-  python3 "$root/tests/gpu/report.py" references "$root/tests/reference/data" \
-    > "$stage/tests/gpu/references.txt"
+}
+
+copy_references() {
+  local data=$root/tests/reference/data kept=$stage/tests/reference/data name
+  python3 -B "$root/tests/gpu/report.py" references "$data" "$root/tests/gpu/compared.txt" \
+    > "$stage/tests/gpu/references.txt" || exit 1
+  while read -r _ name; do cp "$data/$name" "$kept/"; done < "$stage/tests/gpu/references.txt"
+  say "references: $(wc -l < "$stage/tests/gpu/references.txt") of components,\
+ $(mib "$kept") MiB"
+  # What test programs read besides is small.
+  (cd "$data" && find . -type f -size -${most_kept}c ! -path './*_hostile*' -print0 |
+    tar --null --files-from=- -cf -) | tar -C "$kept" -xf -
 }
 
 write_facts() {
@@ -131,20 +143,26 @@ write_facts() {
 JSON
 }
 
+mib() { du -sm "$1" | cut -f1; }
+
 write_bundle() {
   mkdir -p "$out"
   rm -f "$out"/{run.sh,bundle.tar.xz,SHA256SUMS}
   cp "$root/tests/gpu/run.sh" "$out/"
   # Python's lzma on both sides: the machine may have no xz.
-  XZ_OPT='-T0 -3' tar -C "$stage" -cJf "$out/bundle.tar.xz" .
+  XZ_OPT='-T0 -6' tar -C "$stage" -cJf "$out/bundle.tar.xz" .
   (cd "$out" && sha256sum run.sh bundle.tar.xz > SHA256SUMS)
   local bytes
   bytes=$(stat -c %s "$out/bundle.tar.xz")
-  say "$(du -sm "$stage" | cut -f1) MiB unpacked: $(du -sm "$stage/build" | cut -f1) of binaries,\
- $(du -sm "$stage/deb" | cut -f1) of $(find "$stage/deb" -type f | wc -l) Debian libraries"
-  say "$out: bundle.tar.xz, $((bytes / 1048576)) MiB; run.sh"
-  [ "$bytes" -le $((most_mib * 1048576)) ] ||
-    fail size "the bundle has more than $most_mib MiB; carry fewer tests (--tests)"
+  say "unpacked: $(mib "$stage") MiB; $(mib "$stage/build") of binaries, $(mib "$stage/deb") of\
+ $(find "$stage/deb" -type f | wc -l) Debian libraries, $(mib "$stage/tests/reference") of\
+ reference data, $(mib "$stage/runs") of tiny data"
+  say "test programs: $(find "$stage/build/bin" -name '*_test' -printf '%f\n' | sort |
+    paste -sd' ')"
+  say "$out: bundle.tar.xz, $(awk "BEGIN {printf \"%.1f\", $bytes / 1048576}") of at most\
+ $most_mib MiB; run.sh"
+  [ "$bytes" -le $((most_mib * 1048576)) ] || fail size "the bundle has more than $most_mib MiB;\
+ carry fewer tests (--tests) or fewer reference files (tests/gpu/compared.txt)"
 }
 
 require

@@ -1,9 +1,10 @@
 """What tests/gpu/run.sh measures and says; each command prints what goes into its log.
 
-    report.py references DATA                        pack.sh: reference files that can be compared
+    report.py references DATA NAMES                  pack.sh: kind and file of what is compared
     report.py facts TREE TORCH                       the machine, as JSON
     report.py libraries BUILD                        libraries that cannot be found
     report.py compare S2S DATA LIST DEVICE DTYPE     every reference file of LIST
+    report.py test DEVICE PROGRAM [FILE,FILE...]     a test program, or those files of its tests
     report.py losses RUN RUN TOLERANCE               losses of two runs, step by step
     report.py write RESULTS gpu|cpu                  results.json, report.md
 
@@ -42,13 +43,27 @@ def read_json(path):
         return None
 
 
-def references(data):
-    for path in sorted(Path(data).glob("*.safetensors")):
-        with open(path, "rb") as file:
-            size = struct.unpack("<Q", file.read(8))[0]
-            kind = json.loads(file.read(size)).get("__metadata__", {}).get("kind")
-        if kind in COMPARED:
-            print(kind, path.name)
+def component(path):
+    """Kind and name of what a reference file compares; None for a file of another kind."""
+    with open(path, "rb") as file:
+        size = struct.unpack("<Q", file.read(8))[0]
+        metadata = json.loads(file.read(size)).get("__metadata__", {})
+    return (metadata["kind"], metadata["name"]) if metadata.get("kind") in COMPARED else None
+
+
+def references(data, names):
+    known = {path.stem: component(path) for path in sorted(Path(data).glob("*.safetensors"))}
+    known = {name: what for name, what in known.items() if what}
+    lines = [line.split() for line in Path(names).read_text().splitlines()]
+    chosen = [words[0] for words in lines if words and words[0] != "#"]
+    wrong = [f"{name}: no reference file that can be compared" for name in chosen
+             if name not in known]
+    left = set(known.values()) - {known.get(name) for name in chosen}
+    wrong += [f"{kind}:{name} has no reference file there" for kind, name in sorted(left)]
+    if wrong:
+        sys.exit(f"error: [pack/references] {names}: " + "; ".join(wrong))
+    for name in sorted(chosen):
+        print(known[name][0], f"{name}.safetensors")
 
 
 def facts(tree, torch):
@@ -120,10 +135,35 @@ def shown(text):
         rows = json.loads(text)
         rows = rows.get("tensors", rows.get("rows", [])) if isinstance(rows, dict) else rows
         bad = [row for row in rows if not row.get("pass", True)]
-        return [f"{row['name']} {row['shape']}: {row['share_of_tolerance']} of the tolerance"
-                for row in bad[:3]] or [text[-300:]]
+        share = lambda row: row.get("note") or f"{row['share_of_tolerance']} of the tolerance"
+        return [f"{row['name']} {row['shape']}: {share(row)}" for row in bad[:3]] or [text[-300:]]
     except (ValueError, AttributeError, KeyError):
         return text.splitlines()[-4:]
+
+
+def test(device, program, files=""):
+    """DEVICE: cuda, test_device (which the program has to say), cpu, or none (it may skip all)."""
+    command = [program]
+    if files:
+        command.append("--source-file=" + ",".join(f"*/{name}.cc" for name in files.split(",")))
+    places, skipped = [], 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace") as running:
+        for line in running.stdout:
+            print(line, end="", flush=True)
+            said = re.match(r"tests run on: (\S+)", line)
+            places += [said.group(1)] if said and said.group(1) not in places else []
+            skipped += "skipped: " in line
+    name, code = Path(program).name, running.returncode
+    if code != 0:
+        print(f"FAILED: {name} ended with exit code {code}" if code > 0 else
+              f"FAILED: {name} was ended by signal {-code}")
+    elif device in ("cuda", "test_device") and [p.split(":")[0] for p in places] != [device]:
+        code = 1
+        print(f"FAILED: {name} was meant for {device} and computed on "
+              f"{', '.join(places) or 'a device that it did not name'}")
+    print(json.dumps({"ran_on": places, "skipped": skipped, "files": files}))
+    return 1 if code else 0
 
 
 def losses_of(folder):
@@ -235,6 +275,17 @@ def duplex_rows(entries):
                    f"| {figures['generate_frame_ms']:.2f} a frame | | | | |")
 
 
+def places_of(entries):
+    """On which device each test program ran."""
+    programs = {}
+    for entry in entries:
+        figures = entry.get("figures") or {}
+        if "ran_on" in figures:
+            place = "on " + (", ".join(figures["ran_on"]) or "no device")
+            programs.setdefault(place, []).append(entry["name"])
+    return "".join(f"; {place}: {', '.join(names)}" for place, names in programs.items())
+
+
 def check_lines(entries):
     """One line for each phase that checks."""
     for phase in dict.fromkeys(e["phase"] for e in entries):
@@ -248,6 +299,7 @@ def check_lines(entries):
             if "compared" in figures:
                 good = figures["compared"] - len(figures["failed"])
                 text += f"; {figures['dtype']}: {good} of {figures['compared']} files"
+        text += places_of(own)
         text += f"; failed: {', '.join(bad)}" if bad else ""
         yield text + (f"; not measured: {', '.join(missing)}" if missing else "")
 
@@ -278,7 +330,7 @@ def write(folder, device):
 
 
 COMMANDS = {"references": references, "facts": facts, "libraries": libraries, "compare": compare,
-            "losses": losses, "write": write}
+            "test": test, "losses": losses, "write": write}
 if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)
 sys.exit(COMMANDS[sys.argv[1]](*sys.argv[2:]) or 0)

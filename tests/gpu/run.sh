@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck disable=SC2317,SC2086  # phases are called by name; numbers need no quotes
+# shellcheck disable=SC2086,SC2317  # numbers need no quotes; phases.sh calls functions
 # Runs s2s on a GPU machine without a network: unpacks the bundle that tests/gpu/pack.sh made, and
 # runs phases in the order in which they are named.
 #
@@ -7,7 +7,7 @@
 #
 #   facts         the machine, its libraries, the plugins
 #   smoke         three training steps on the GPU, NCCL alone, the kernels' plugin
-#   tests         the test programs of the bundle
+#   tests         the test programs of the bundle; each has to say that it computed on the GPU
 #   compare       every reference file on the GPU, in float32 and bfloat16
 #   train         strategies, precisions, offload, resume, validate, generate, on tiny data
 #   equality      losses of the GPU, of the GPU with S2S_KERNELS=plain, and of the CPU
@@ -22,9 +22,10 @@
 #   --work DIR       where it is unpacked and results are written (default: s2s-gpu, here)
 #   --python FILE    a Python that can import torch (default: python3)
 #   --torch DIR      LibTorch's folder, with include and lib (default: that Python's)
-#   --rounds N       rounds of the benchmarks (default: 3)
+#   --rounds N       rounds of the benchmarks (default: 3; in a rehearsal 2)
 #   --phase-limit S  seconds that each phase may take (default: its own, 2 to 30 minutes)
-#   --rehearse       on the CPU and with tiny models: tries this script, and measures nothing
+#   --rehearse       on the CPU and with tiny models: tries this script, and measures nothing;
+#                    tests of operators run on the test device if the bundle has it
 #
 # Results: DIR/results/NAME.log of each step, results.json, and report.md, a table for
 # core/docs/internals/benchmarks.md. Exit code 0: all passed; 1: a step failed; 2: wrong arguments;
@@ -34,7 +35,8 @@ set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 phases_known="facts smoke tests compare train equality bench-1b bench-8b bench-duplex decode"
 phases_known+=" profile"
-work=$PWD/s2s-gpu python=python3 torch='' rounds=3 phase_limit='' device=gpu
+work=$PWD/s2s-gpu python=python3 torch='' rounds='' phase_limit='' device=gpu
+read_ahead_limit=120
 phases=()
 
 say() { printf '%s\n' "$*"; }
@@ -61,6 +63,7 @@ parse_arguments() {
     shift
   done
   [ ${#phases[@]} -gt 0 ] || fail usage "no phase is named; expected some of: $phases_known" 2
+  [ -n "$rounds" ] || rounds=$([ $device = cpu ] && echo 2 || echo 3)
   [[ $rounds =~ ^[1-9][0-9]*$ ]] || fail usage "--rounds, '$rounds', expected a number from 1 on" 2
   [[ $phase_limit =~ ^([1-9][0-9]*)?$ ]] ||
     fail usage "--phase-limit, '$phase_limit', expected seconds" 2
@@ -76,14 +79,48 @@ require_gpu() {
     fail none "no GPU: nvidia-smi says '$(head -1 <<< "$seen")'; --rehearse runs on the CPU"
 }
 
-# Sets tree, out, torch, s2s; the programs find the bundle's libraries and LibTorch's.
-unpack() {
+find_torch() {
   [ -n "$(type -p "$python")" ] || fail python "no '$python'; name one with --python"
-  [ -f "$here/bundle.tar.xz" ] ||
-    fail bundle "no bundle.tar.xz beside $here/run.sh; make one with tests/gpu/pack.sh"
-  tree=$work/tree out=$work/results
-  mkdir -p "$tree" "$out" "$work/tmp" || fail work "'$work' cannot be written; name one with --work"
+  [ -n "$torch" ] || torch=$("$python" -c 'import importlib.util as u
+spec = u.find_spec("torch")
+print(spec.submodule_search_locations[0] if spec else "")')
+  [ -f "$torch/lib/libtorch_cpu.so" ] ||
+    fail torch "no LibTorch: $python has no torch; name its folder with --torch"
+}
+
+# Sets tree, out; work becomes absolute.
+make_work() {
+  mkdir -p "$work"/{tree,results,tmp} || fail work "'$work' cannot be written; name one with --work"
   work=$(cd "$work" && pwd) && tree=$work/tree out=$work/results
+}
+
+# A disk that reads slowly must not eat the limits of the first steps: the libraries are read while
+# the bundle is unpacked, and no step begins before. Once for each start of the machine.
+begin_read_ahead() {
+  local folders=("$torch/lib")
+  boot=$(cat /proc/sys/kernel/random/boot_id 2> /dev/null || echo unknown) reading=''
+  [ "$(cat "$tree/.read_ahead" 2> /dev/null)" != "$boot" ] || return 0
+  [ $device = cpu ] || folders+=("$(dirname "$torch")/nvidia")
+  # shellcheck disable=SC2016  # the inner shell's
+  timeout $read_ahead_limit bash -c '
+    bytes=$(find "$@" -name "*.so*" -type f -size +1M -print0 2> /dev/null |
+      xargs -0 -r -n 1 -P 8 cat | wc -c)
+    echo "$((bytes >> 20)) MiB in $SECONDS s"' read_ahead "${folders[@]}" > "$work/read_ahead" &
+  reading=$!
+  trap 'kill $reading 2> /dev/null' EXIT
+}
+
+end_read_ahead() {
+  [ -n "$reading" ] || return 0
+  wait $reading
+  trap - EXIT
+  if [ -s "$work/read_ahead" ]; then
+    say "libraries read ahead: $(cat "$work/read_ahead")"
+    echo "$boot" > "$tree/.read_ahead"
+  else say "libraries read ahead: stopped after $read_ahead_limit s; first steps may be slow"; fi
+}
+
+unpack() {
   local sum
   sum=$(sha256sum "$here/bundle.tar.xz")
   if [ "$(cat "$tree/.unpacked" 2> /dev/null)" != "$sum" ]; then
@@ -93,13 +130,9 @@ unpack() {
     chmod +x "$tree"/build/bin/*
     echo "$sum" > "$tree/.unpacked"
   fi
-  [ -n "$torch" ] || torch=$("$python" -c 'import importlib.util as u
-spec = u.find_spec("torch")
-print(spec.submodule_search_locations[0] if spec else "")')
-  [ -f "$torch/lib/libtorch_cpu.so" ] ||
-    fail torch "no LibTorch: $python has no torch; name its folder with --torch"
 }
 
+# The programs find the bundle's libraries and LibTorch's.
 write_wrapper() {
   local nvidia folder
   nvidia=$(for folder in "$(dirname "$torch")"/nvidia/*/lib; do
@@ -186,156 +219,6 @@ not_measured() {  # not_measured NAME WHY: nothing failed, and nothing was measu
   note "$1" "not measured" 0 "$2"
 }
 
-# tiny NAME COMMAND [OVERRIDE...]: a command on the configuration tiny.yaml; its run is runs/NAME.
-tiny() {
-  local name=$1 command=$2
-  shift 2
-  step 180 "$name" "$s2s" "$command" "$tree/configs/tiny.yaml" "tiny.data=$tree/runs/tiny-data" \
-    "tiny.run=$out/runs/${run_name:-$name}" data.synth=null "trainer.accelerator=$device" "$@"
-}
-
-phase_facts() {
-  step 60 facts "$python" "$tree/tests/gpu/report.py" facts "$tree" "$torch"
-  step 120 libraries env "LD_LIBRARY_PATH=$libraries" "$python" "$tree/tests/gpu/report.py" \
-    libraries "$tree/build"
-  step 60 plugins "$s2s" plugin list
-}
-
-phase_smoke() {
-  rm -rf "$out/runs/first_steps"
-  tiny first_steps train trainer.max_steps=3
-  local kernels=$tree/build/lib/s2s/plugins/libs2s_kernels_cuda.so
-  if [ -f "$kernels" ]; then step 120 kernels_plugin "$s2s" plugin check "$kernels"
-  else not_measured kernels_plugin "the bundle has no plugin 'cuda'"; fi
-  if [ $device = gpu ]; then
-    step 120 nccl_alone "$s2s" bench collectives --communicator nccl --size 64M
-  fi
-}
-
-phase_tests() {
-  local program
-  for program in "$tree"/build/bin/*_test; do
-    [ -x "$program" ] || { not_measured tests "the bundle has no test program"; return; }
-    step 400 "$(basename "$program")" env "LD_LIBRARY_PATH=$libraries" "$program"
-  done
-}
-
-phase_compare() {
-  local dtype name=cuda:0
-  [ $device = gpu ] || name=cpu
-  for dtype in float32 bfloat16; do
-    step 600 "compare_$dtype" "$python" "$tree/tests/gpu/report.py" compare "$s2s" \
-      "$tree/tests/reference/data" "$tree/tests/gpu/references.txt" "$name" $dtype
-  done
-}
-
-phase_train() {
-  rm -rf "$out/runs"
-  local name
-  for name in single ddp fsdp; do tiny "train_$name" train trainer.strategy.name=$name; done
-  for name in bf16-mixed bf16-true 16-mixed; do
-    tiny "train_$name" train trainer.precision=$name
-  done
-  tiny train_offload train trainer.strategy.name=fsdp trainer.strategy.offload=params
-  run_name=train_single tiny resume train trainer.max_steps=14
-  run_name=train_single tiny validate validate --checkpoint "$out/runs/train_single"
-  local answer=("$tree/runs/tiny-data/audio/dev" --checkpoint "$out/runs/train_single" --force)
-  run_name=train_single tiny generate generate --input "${answer[@]}" --output "$out/answers"
-  run_name=train_single tiny generate_stream generate --stream --input "${answer[@]}" \
-    --output "$out/answers_stream"
-}
-
-phase_equality() {
-  rm -rf "$out"/runs/equal_*
-  local report=("$python" "$tree/tests/gpu/report.py" losses)
-  tiny equal_cpu train trainer.accelerator=cpu
-  tiny equal_gpu train
-  tiny equal_again train
-  S2S_KERNELS=plain tiny equal_plain train
-  step 30 losses_cpu "${report[@]}" "$out"/runs/equal_{cpu,gpu} 2e-3
-  step 30 losses_plain "${report[@]}" "$out"/runs/equal_{plain,gpu} 1e-3
-  step 30 losses_again "${report[@]}" "$out"/runs/equal_{gpu,again} 1e-3
-}
-
-# bench NAME PRESET POSITIONS ROWS RECOMPUTE [PRECISION]: ours and the peers that the machine has.
-bench() {
-  local name=$1 preset=$2 positions=$3 rows=$4 recompute=$5 precision=bf16-true steps=20
-  if [ $device = cpu ]; then preset=tiny positions=64 rows=1 precision=32-true steps=2; fi
-  local common=(--preset "$preset" --device "$device" --precision "$precision")
-  common+=(--positions "$positions" --batch-size "$rows" --steps "$steps")
-  common+=(--recompute "$recompute" --init fast)
-  rm -rf "${out:?}/$name"
-  local variants=()
-  if "$python" -c 'import torch, safetensors' 2> /dev/null; then
-    variants=(plain)
-    [ $device = cpu ] || variants+=(plain-compile)
-    if "$python" -c 'import transformers' 2> /dev/null; then
-      variants+=(eager)
-      [ $device = cpu ] || variants+=(compile)
-    fi
-  fi
-  if [ ${#variants[@]} -gt 0 ]; then
-    step 1800 "$name" "$python" "$tree/tests/benchmark/compare_llm.py" --ours "$s2s" \
-      "${common[@]}" --rounds "$rounds" --limit 400 --keep "$out/$name" \
-      --variants "${variants[@]}"
-  else
-    not_measured "${name}_peers" "Python has no safetensors"
-    step 600 "$name" "$s2s" bench llm "${common[@]}" --json
-  fi
-  [ $device = cpu ] || step 400 "${name}_plain_kernels" env S2S_KERNELS=plain "$s2s" bench llm \
-    "${common[@]}" --no-ceilings --json
-}
-
-# Of the first GPU, in MiB; 0 without one.
-gpu_memory() {
-  local mib
-  mib=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits 2> /dev/null | head -1)
-  echo "${mib:-0}"
-}
-
-phase_bench-1b() { bench bench-1b 1.1b 2048 8 none; }
-phase_bench-8b() {
-  # 64 GB are parameters, gradients and moments; 80 GB have no room for all activations.
-  if [ "$(gpu_memory)" -lt 100000 ]; then bench bench-8b 8b 4096 1 full
-  else bench bench-8b 8b 4096 1 none; fi
-}
-
-# duplex NAME ROWS SECONDS STEPS [PRECISION]
-duplex() {
-  local options=$tree/tests/benchmark/duplex_1.1b.json precision=${5:-bf16-mixed}
-  if [ $device = cpu ]; then options=$tree/tests/benchmark/duplex_41m.json precision=32; fi
-  step 300 "$1" "$s2s" bench model --options "$options" --precision $precision --batch-size "$2" \
-    --seconds "$3" --steps "$4" --device "$device"
-}
-
-phase_bench-duplex() {
-  local round
-  for round in $(seq "$rounds"); do
-    if [ $device = cpu ]; then duplex "duplex_$round" 1 2 1; else duplex "duplex_$round" 8 20 10; fi
-  done
-}
-
-phase_decode() {
-  local rows
-  for rows in 1 8 32; do
-    if [ $device = cpu ]; then duplex "decode_$rows" 1 2 1; break; fi
-    # Under autocast frames are not repeated as graphs.
-    duplex "decode_$rows" $rows 10 1 bf16-true
-    S2S_GRAPHS=off duplex "decode_${rows}_plain" $rows 10 1 bf16-true
-  done
-}
-
-phase_profile() {
-  local words=(bench llm --preset 1.1b --positions 2048 --batch-size 8 --precision bf16-true)
-  [ $device = gpu ] || words=(bench llm --preset tiny --positions 64 --batch-size 1)
-  words+=(--device "$device" --steps 3 --warm-up 2 --no-ceilings --init fast)
-  step 300 timeline "$s2s" "${words[@]}" --profile "$out/timeline.json" --force --json
-  if [ -n "$(type -p ncu)" ]; then
-    step 300 kernels ncu --clock-control none --set basic --kernel-name regex:s2s_ \
-      --launch-count 16 "$s2s" "${words[@]}"
-  else not_measured kernels "the machine has no ncu"; fi
-}
-
 limit_of() {  # limit_of PHASE: seconds
   case $1 in
     facts|smoke) echo 300 ;;
@@ -354,9 +237,20 @@ report() {
 
 parse_arguments "$@"
 require_gpu
+[ -f "$here/bundle.tar.xz" ] ||
+  fail bundle "no bundle.tar.xz beside $here/run.sh; make one with tests/gpu/pack.sh"
+find_torch
+make_work
+begin_read_ahead
 unpack
+end_read_ahead
 write_wrapper
-[ $device = gpu ] || say "a rehearsal on the CPU: nothing here says anything about speed"
+# shellcheck source=tests/gpu/phases.sh
+. "$tree/tests/gpu/phases.sh"
+if [ $device = cpu ]; then
+  say "a rehearsal on the CPU: nothing here says anything about speed"
+  export OMP_WAIT_POLICY=PASSIVE  # threads that spin stand in each other's way on a busy machine
+fi
 for phase in "${phases[@]}"; do
   phase_end=$((SECONDS + ${phase_limit:-$(limit_of "$phase")}))
   say "$phase"

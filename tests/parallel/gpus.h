@@ -5,13 +5,16 @@
 #include <ATen/detail/CUDAHooksInterface.h>
 
 #include "base/accelerator.h"
+#include "common/device.h"
 
 namespace s2s::test {
 
 /// GPUs of this machine. The CUDA half of LibTorch is opened for it.
 inline int num_gpus() {
   std::string why;
-  return open_accelerator(why) == at::kCUDA ? at::accelerator::deviceCount() : 0;
+  if (open_accelerator(why) != at::kCUDA) return 0;
+  say_device({at::kCUDA, 0});
+  return at::accelerator::deviceCount();
 }
 
 }  // namespace s2s::test

@@ -21,55 +21,15 @@ source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 keep=0
 release=bookworm
 
-say() { printf 'bare debian: %s\n' "$*"; }
-fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
+what="bare debian"
+# shellcheck source=tests/setup/bare_system.sh
+. "$source_dir/tests/setup/bare_system.sh"
 
 check_host() {
   [ "$(id -u)" = 0 ] || fail "needs root (chroot, mount namespaces); run it with sudo"
   for program in debootstrap git unshare; do
     command -v $program > /dev/null || fail "$program is missing; apt-get install debootstrap git"
   done
-}
-
-# shellcheck disable=SC2016  # apt-get's variable
-# The Debian that this machine's apt already uses, or debootstrap's own choice.
-mirror() {
-  apt-get indextargets --format '$(SITE)' "Codename: $release" 2> /dev/null | head -1 || true
-}
-
-# What this machine needs to reach packages. Its own files are copied and never printed.
-copy_network_settings() {
-  mkdir -p "$system"/etc/ssl/certs "$system"/usr/local/share/ca-certificates "$system"/root/.config
-  cp -L /etc/resolv.conf "$system/etc/resolv.conf"
-  [ ! -f /etc/ssl/certs/ca-certificates.crt ] ||
-    cp -L /etc/ssl/certs/ca-certificates.crt "$system/etc/ssl/certs/"
-  cp -rL /usr/local/share/ca-certificates/. "$system/usr/local/share/ca-certificates/"
-  [ ! -f /etc/pip.conf ] || cp -L /etc/pip.conf "$system/etc/pip.conf"
-  [ ! -d "$HOME/.config/pip" ] || cp -rL "$HOME/.config/pip" "$system/root/.config/"
-  apt-config dump 2> /dev/null | { grep -E '^Acquire::.*(Proxy|CaInfo)' || true; } \
-    > "$system/etc/apt/apt.conf.d/80host"
-}
-
-inside() {  # inside COMMAND...: in the bare system, with a clean environment
-  local kept=()
-  while IFS='=' read -r name value; do
-    case $name in
-      PIP_* | SSL_CERT_FILE | SSL_CERT_DIR | REQUESTS_CA_BUNDLE) kept+=("$name=$value") ;;
-      *_proxy | *_PROXY | TERM | S2S_JOBS) kept+=("$name=$value") ;;
-    esac
-  done < <(env)
-  chroot "$system" /usr/bin/env -i "${kept[@]}" HOME=/root LANG=C.UTF-8 \
-    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    bash -c 'cd /s2s && "$@"' inside "$@"
-}
-
-timed() {  # timed WHAT COMMAND...
-  local what=$1 load
-  shift
-  read -r load _ < /proc/loadavg
-  TIMEFORMAT="bare debian: $what took %R s (%U s user, %S s system;"
-  TIMEFORMAT+=" $(env -u OMP_NUM_THREADS nproc) cores, load $load before)"
-  time "$@"
 }
 
 make_system() {
@@ -155,7 +115,7 @@ train_packaged() {
 prove_package() {
   timed "installation" "install_$1"
   timed "ten steps of configs/tiny.yaml" train_packaged
-  du -shx "$system" | sed 's/^/bare debian: size /'
+  du -shx "$system" | sed "s/^/$what: size /"
   if [ "$1" = deb ]; then
     inside apt-get remove -y -qq s2s > "$log" 2>&1 || fail "apt-get remove: $(tail -5 "$log")"
     [ ! -e "$system/opt/s2s" ] || fail "the removed package left $(ls "$system/opt/s2s")"
@@ -174,17 +134,8 @@ prove() {  # prove SYSTEM KIND PACKAGE
   timed "plugin list" inside build/bin/s2s-run plugin list
   timed "ten steps of configs/tiny.yaml" train
   timed "set-up again" set_up_again
-  du -shx "$system" | sed 's/^/bare debian: size /'
+  du -shx "$system" | sed "s/^/$what: size /"
   say "passed"
-}
-
-# The child of `unshare` is process 1 of its namespace: when it dies, the kernel ends everything in
-# it and drops the mounts.
-clean_up() {
-  trap '' INT TERM HUP
-  pkill -KILL -P "$namespace" || true
-  wait "$namespace" || true
-  if [ $keep = 1 ]; then say "kept: $folder"; else rm -rf --one-file-system "$folder"; fi
 }
 
 if [ "${1:-}" = --inside-namespace ]; then prove "${@:2}"; exit; fi

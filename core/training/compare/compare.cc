@@ -107,6 +107,14 @@ double largest(const at::Tensor& values) {
   return values.numel() == 0 ? 0 : values.max().item<double>();
 }
 
+/// One code that differs by one is a value at a rounding boundary; many are a mistake.
+std::string integers_that_differ(const at::Tensor& difference) {
+  const int64_t count = difference.count_nonzero().item<int64_t>();
+  if (count == 0) return "";
+  return fmt::format("{} of {} differ, by at most {:g}", count, difference.numel(),
+                     largest(difference));
+}
+
 }  // namespace
 
 at::ScalarType parse_dtype(const std::string& text) {
@@ -174,6 +182,7 @@ void Comparison::add(const std::string& name, const at::Tensor& actual_in,
   const double atol = is_half_ ? std::max(atol_, kHalfTolerance * largest(size)) : atol_;
   if (!expected_in.is_floating_point()) {
     row.share_of_tolerance = row.largest_absolute == 0 ? 0 : kInfinity;
+    row.note = integers_that_differ(difference);
   } else {
     row.share_of_tolerance = largest((difference / (atol + rtol * size)).nan_to_num(kInfinity));
   }

@@ -20,7 +20,7 @@ struct TensorDifference {
   double root_mean_square = 0;    // of a - b
   double share_of_tolerance = 0;  // largest |a - b| / (atol + rtol |b|); integers: 0 or infinity
   bool pass = false;
-  std::string note;  // a problem that is not a numeric difference: "shape [2, 3]", "missing"
+  std::string note;  // "shape [2, 3]", "missing", integers: "1 of 96 differ, by at most 1"
 };
 
 /// Limit of the bfloat16 error relative to float32, as a multiple of the peer's own bfloat16 error.

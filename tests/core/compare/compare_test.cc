@@ -63,7 +63,12 @@ TEST_CASE("not-a-number, another shape, a missing tensor and another integer fai
   CHECK(compare({}, one).note == "missing");
   const at::Tensor ids = at::tensor({1, 2}, at::kLong);
   CHECK(compare(ids, ids).pass);
+  CHECK(compare(ids, ids).note.empty());
   CHECK_FALSE(compare(ids + 1, ids).pass);
+  CHECK(compare(ids + 1, ids).note == "2 of 2 differ, by at most 1");
+  CHECK(compare(at::tensor({4, 2}, at::kLong), ids).note == "1 of 2 differ, by at most 3");
+  const at::Tensor first = at::tensor({1, 0}).to(at::kBool);
+  CHECK(compare(at::tensor({1, 7}, at::kLong), ids, first).note.empty());
 }
 
 TEST_CASE("padded positions are not compared, and half precision widens the tolerance") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "base/accelerator.h"
+#include "common/device.h"
 
 namespace {
 
@@ -42,6 +43,7 @@ TEST_CASE("a pinned batch is copied to a GPU without waiting") {
     MESSAGE("skipped: " << why);
     return;
   }
+  s2s::test::say_device({*accelerator, 0});
   const s2s::Batch batch = small_batch();
   const s2s::Batch pinned = batch.pin_memory();
   CHECK(pinned.source_audio_BS.is_pinned());
