@@ -35,3 +35,17 @@ TEST_CASE("bench model says what a second trains, and where a step's time goes")
   CHECK(result["ops"][0]["ms"].get<double>() > 0);
   CHECK(result["generate_ops"].size() == 5);
 }
+
+TEST_CASE("bench model's initial values do not depend on the number of threads that draw them") {
+  const s2s::test::TemporaryFolder folder;
+  const std::string options = (folder.path() / "options.json").string();
+  s2s::write_file_atomically(options, s2s::test::kDuplexOfNemo);
+  const auto first_loss = [&](const std::string& threads) {
+    const CommandResult run = run_cli(
+        "bench model --options " + options + " --steps 1 --threads 1 --batch-size 1 --seconds 4",
+        "OMP_NUM_THREADS=" + threads);
+    REQUIRE_MESSAGE(run.exit_code == 0, run.output);
+    return nlohmann::json::parse(run.output)["losses"][0].get<double>();
+  };
+  CHECK(first_loss("1") == first_loss("3"));
+}

@@ -219,12 +219,13 @@ void add_profiles(Bench& bench, const BenchBatch& batch, int64_t count,
 
 int bench_model(const BenchModelArguments& arguments, const Invocation& invocation) {
   keep_freed_memory();
-  at::set_num_threads(arguments.threads);
   const Config options = load_config(arguments.options_path);
   PluginHost host(process_search_inputs(invocation.plugin_paths));
   Registries registries;
   host.install(registries);
+  // Initial values are drawn with all threads (or OMP_NUM_THREADS): billions take long with two.
   Bench bench = build(options, registries, arguments);
+  at::set_num_threads(arguments.threads);
   auto& speech = require_capability<AnswersSpeech>(*bench.model, "duplex_s2s", "answer speech");
   const Batch drawn =
       random_batch(arguments, options, speech.source_sample_rate_hz(), speech.frame_length_s());
