@@ -22,6 +22,8 @@ TEST_CASE("bench model says what a second trains, and where a step's time goes")
   REQUIRE_MESSAGE(run.exit_code == 0, run.output);
   const nlohmann::json result = nlohmann::json::parse(run.output);
   CHECK(result["device"] == "cpu");
+  CHECK(result["generate_frame_ms"].get<double>() > 0);
+  CHECK(result["first_generate_frame_ms"].get<double>() > 0);
   CHECK(result["losses"][1].get<double>() < result["losses"][0].get<double>());
   const double step_s = result["step_s"]["median"];
   CHECK(result["per_s"]["audio_hours"].get<double>() == doctest::Approx(2 * 4 / 3600.0 / step_s));

@@ -242,6 +242,8 @@ int bench_model(const BenchModelArguments& arguments, const Invocation& invocati
   const StepTimes times = times_of(moments);
   const int64_t train_memory = peak_memory_bytes();
   const std::optional<DevicePeaks> peaks = device_peaks(bench.device);
+  // The first answer also loads kernels, plans convolutions for its widths and records graphs.
+  const double first_answer_ms = generate_ms(bench, batch.batch);
   int64_t num_parameters = 0;
   for (const NamedTensor& p : bench.model->named_parameters()) num_parameters += p.tensor->numel();
   nlohmann::ordered_json result = {
@@ -254,6 +256,7 @@ int bench_model(const BenchModelArguments& arguments, const Invocation& invocati
        {{"forward", median(times.forward)},
         {"backward", median(times.backward)},
         {"optimizer", median(times.optimizer)}}},
+      {"first_generate_frame_ms", first_answer_ms},
       {"generate_frame_ms", generate_ms(bench, batch.batch)},
       {"peak_memory_bytes", train_memory},
       {"num_parameters", num_parameters},
