@@ -85,6 +85,23 @@ TEST_CASE("doctor says which plugin does not load, and why, and goes on") {
   CHECK(is_named);
 }
 
+TEST_CASE("doctor says why a device was not tested") {
+  const CommandResult result =
+      run_cli("doctor --json --self-test 1", "S2S_DEVICE_LIBRARY=/nowhere/libdevice.so");
+  const json report = parsed(result);
+  CHECK_MESSAGE(result.exit_code == 0, result.output);  // runs use the CPU
+  const std::vector<json> maths = of_area(report, "maths");
+  REQUIRE(maths.size() == 2);
+  CHECK(maths[0]["level"] == "ok");
+  CHECK(maths[1]["level"] == "note");
+  CHECK(maths[1]["text"] ==
+        "GPU: not tested: /nowhere/libdevice.so: cannot open shared object file: No such file or "
+        "directory");
+  bool is_warned = false;
+  for (const json& finding : of_area(report, "device")) is_warned |= finding["level"] == "warning";
+  CHECK(is_warned);
+}
+
 TEST_CASE("doctor needs a folder that can be written") {
   const CommandResult result = run_cli("doctor --self-test 0 --folder /proc/1/runs");
   CHECK(result.exit_code == 1);

@@ -27,7 +27,11 @@ void add_bench_model(const Command& bench) {
               "options file (JSON), in the format of reference files")
       .required();
   command.option("--steps", arguments.steps, "timed steps, after one warm-up step").positive();
-  command.option("--threads", arguments.threads, "threads").positive();
+  command
+      .option("--threads", arguments.threads,
+              "threads of steps and answers; initial values are drawn with all, or "
+              "OMP_NUM_THREADS")
+      .positive();
   command.option("--device", arguments.device, kDeviceDoc)
       .one_of({"auto", "cpu", "gpu"})
       .shows_default();

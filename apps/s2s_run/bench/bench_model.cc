@@ -72,8 +72,8 @@ struct StepTimes {
   std::vector<double> forward, backward, optimizer, whole;
 };
 
-/// Where one step begins and what it has behind it. Read when all steps are done: until then the
-/// host need not wait for the device.
+/// Where one step begins and what it has behind it. Read when the device has done all steps: until
+/// then the host does not wait.
 struct StepMoments {
   Moment start, zeroed, forward, backward, done;
 };
@@ -81,10 +81,11 @@ struct StepMoments {
 StepTimes times_of(const std::vector<StepMoments>& steps) {
   StepTimes times;
   for (const StepMoments& step : steps) {
-    times.forward.push_back(step.forward.since(step.zeroed));
-    times.backward.push_back(step.backward.since(step.forward));
-    times.optimizer.push_back(step.zeroed.since(step.start) + step.done.since(step.backward));
-    times.whole.push_back(step.done.since(step.start));
+    times.forward.push_back(step.forward.since_passed(step.zeroed));
+    times.backward.push_back(step.backward.since_passed(step.forward));
+    times.optimizer.push_back(step.zeroed.since_passed(step.start) +
+                              step.done.since_passed(step.backward));
+    times.whole.push_back(step.done.since_passed(step.start));
   }
   return times;
 }
@@ -96,6 +97,7 @@ struct Bench {
   std::unique_ptr<Schedule> schedule;
   std::unique_ptr<ParallelStrategy> strategy;
   Precision precision;
+  double max_norm = 0;
   at::Device device = at::kCPU;
   bool processor_time = false;
   Moment now() const { return Moment(device, processor_time); }
@@ -107,13 +109,19 @@ Bench build(const Config& options, const Registries& registries,
   bench.precision = parse_precision(arguments.precision, "--precision");
   bench.device = bench_device(arguments.device, arguments.attention);
   bench.processor_time = arguments.processor_time;
+  bench.max_norm =
+      options.find_path("trainer.gradient_clip_val")->as_double("trainer.gradient_clip_val");
   ModelContext context;
   context.registries = &registries;
   context.path = "--device";
   bench.kernels = make_device_kernels(bench.device.type(), context);
   context.path = "model";
   const auto& component = registries.get<Model>("duplex_s2s");
-  bench.model = component.create(component.translate(options), context);
+  Config model = component.translate(options);
+  // A step has one batch, so a mean over the batch and one over the step are the same number. Only
+  // the step's is known before: to count a batch that is on the device, the host would wait.
+  model["loss_normalization"] = Config::scalar("global");
+  bench.model = component.create(model, context);
   bench.model->materialize(bench.device, bench.precision.parameter_type, 1);
   const auto named = [](const char* name) {
     Config node = Config::map();
@@ -131,8 +139,14 @@ Bench build(const Config& options, const Registries& registries,
   return bench;
 }
 
+/// The same batch of every step.
+struct BenchBatch {
+  Batch batch;  // on the device
+  BatchWeight weight;
+};
+
 /// Returns the loss on the device, and adds to `moments`.
-at::Tensor train_step(Bench& bench, const Batch& batch, double max_norm, int64_t step,
+at::Tensor train_step(Bench& bench, const BenchBatch& batch, int64_t step,
                       std::vector<StepMoments>* moments) {
   Moment start = bench.now();
   bench.model->train(true);
@@ -141,12 +155,13 @@ at::Tensor train_step(Bench& bench, const Batch& batch, double max_norm, int64_t
   LossTerms loss;
   {
     const AutocastScope autocast(bench.precision, bench.device.type());
-    loss = bench.model->training_loss(batch, {step, 0});
+    loss = bench.model->training_loss(batch.batch,
+                                      {step, static_cast<double>(batch.weight.normalizer())});
   }
   Moment forward = bench.now();
   loss.total.backward();
   Moment backward = bench.now();
-  GradientUpdate(*bench.model, *bench.strategy, *bench.optimizer, max_norm)
+  GradientUpdate(*bench.model, *bench.strategy, *bench.optimizer, bench.max_norm)
       .run(bench.schedule->learning_rate(step, bench.optimizer->base_learning_rate()));
   if (moments != nullptr) {
     moments->push_back({std::move(start), std::move(zeroed), std::move(forward),
@@ -167,9 +182,8 @@ double generate_ms(Bench& bench, const Batch& batch) {
 
 /// What a second trains: frames that the language model sees, text and audio tokens that it
 /// predicts, and hours of conversation (each side of it as long).
-nlohmann::ordered_json rates_json(const Bench& bench, const Batch& batch,
-                                  const BenchModelArguments& arguments, double step_s) {
-  const BatchWeight weight = bench.model->weigh(batch);
+nlohmann::ordered_json rates_json(const BatchWeight& weight, const BenchModelArguments& arguments,
+                                  double step_s) {
   const double hours = static_cast<double>(arguments.batch_size) * arguments.seconds / 3600;
   return {{"frames", static_cast<double>(weight.frames) / step_s},
           {"tokens", static_cast<double>(weight.tokens) / step_s},
@@ -177,14 +191,14 @@ nlohmann::ordered_json rates_json(const Bench& bench, const Batch& batch,
 }
 
 /// Profiles a few more steps and one generation.
-void add_profiles(Bench& bench, const Batch& batch, double max_norm, int64_t count,
+void add_profiles(Bench& bench, const BenchBatch& batch, int64_t count,
                   nlohmann::ordered_json& result) {
   constexpr int64_t kSteps = 3;
   {
     StepClock clock(*bench.model, bench.device, bench.processor_time);
     for (int64_t step = 0; step < kSteps; ++step) {
       clock.start();
-      train_step(bench, batch, max_norm, step, nullptr);
+      train_step(bench, batch, step, nullptr);
       clock.mark("rest");
     }
     result["split_ms"] = split_json(clock);
@@ -192,12 +206,12 @@ void add_profiles(Bench& bench, const Batch& batch, double max_norm, int64_t cou
   {
     const OpProfile profile(bench.device);
     for (int64_t step = 0; step < kSteps; ++step) {
-      train_step(bench, batch, max_norm, step, nullptr);
+      train_step(bench, batch, step, nullptr);
     }
     result["ops"] = ops_json(profile, count, kSteps);
   }
   const OpProfile profile(bench.device);
-  generate_ms(bench, batch);
+  generate_ms(bench, batch.batch);
   result["generate_ops"] = ops_json(profile, count, 1);
 }
 
@@ -205,29 +219,31 @@ void add_profiles(Bench& bench, const Batch& batch, double max_norm, int64_t cou
 
 int bench_model(const BenchModelArguments& arguments, const Invocation& invocation) {
   keep_freed_memory();
-  at::set_num_threads(arguments.threads);
   const Config options = load_config(arguments.options_path);
   PluginHost host(process_search_inputs(invocation.plugin_paths));
   Registries registries;
   host.install(registries);
+  // Initial values are drawn with all threads (or OMP_NUM_THREADS): billions take long with two.
   Bench bench = build(options, registries, arguments);
+  at::set_num_threads(arguments.threads);
   auto& speech = require_capability<AnswersSpeech>(*bench.model, "duplex_s2s", "answer speech");
-  const Batch batch =
-      random_batch(arguments, options, speech.source_sample_rate_hz(), speech.frame_length_s())
-          .to(bench.device);
-  const double max_norm =
-      options.find_path("trainer.gradient_clip_val")->as_double("trainer.gradient_clip_val");
-  const double first_loss = train_step(bench, batch, max_norm, 0, nullptr).item<double>();
+  const Batch drawn =
+      random_batch(arguments, options, speech.source_sample_rate_hz(), speech.frame_length_s());
+  const BenchBatch batch = {drawn.to(bench.device), bench.model->weigh(drawn)};
+  const double first_loss = train_step(bench, batch, 0, nullptr).item<double>();
   const double first_s = arguments.processor_time ? process_processor_s() : process_age_s();
   reset_device_peaks(bench.device);
   std::vector<StepMoments> moments;
   at::Tensor last_loss;
   for (int64_t step = 1; step <= arguments.steps; ++step) {
-    last_loss = train_step(bench, batch, max_norm, step, &moments);
+    last_loss = train_step(bench, batch, step, &moments);
   }
+  wait_for_device(bench.device);
   const StepTimes times = times_of(moments);
   const int64_t train_memory = peak_memory_bytes();
   const std::optional<DevicePeaks> peaks = device_peaks(bench.device);
+  // The first answer also loads kernels, plans convolutions for its widths and records graphs.
+  const double first_answer_ms = generate_ms(bench, batch.batch);
   int64_t num_parameters = 0;
   for (const NamedTensor& p : bench.model->named_parameters()) num_parameters += p.tensor->numel();
   nlohmann::ordered_json result = {
@@ -240,7 +256,8 @@ int bench_model(const BenchModelArguments& arguments, const Invocation& invocati
        {{"forward", median(times.forward)},
         {"backward", median(times.backward)},
         {"optimizer", median(times.optimizer)}}},
-      {"generate_frame_ms", generate_ms(bench, batch)},
+      {"first_generate_frame_ms", first_answer_ms},
+      {"generate_frame_ms", generate_ms(bench, batch.batch)},
       {"peak_memory_bytes", train_memory},
       {"num_parameters", num_parameters},
       {"threads", arguments.threads},
@@ -248,12 +265,12 @@ int bench_model(const BenchModelArguments& arguments, const Invocation& invocati
       {"attention", attention_json(arguments.attention)},
       {"losses", {first_loss, last_loss.item<double>()}},
       {"device", bench.device.str()},
-      {"per_s", rates_json(bench, batch, arguments, median(times.whole))}};
+      {"per_s", rates_json(batch.weight, arguments, median(times.whole))}};
   if (peaks) {
     result["device_memory_bytes"] = {{"allocated_peak", peaks->allocated},
                                      {"reserved_peak", peaks->reserved}};
   }
-  if (arguments.ops > 0) add_profiles(bench, batch, max_norm, arguments.ops, result);
+  if (arguments.ops > 0) add_profiles(bench, batch, arguments.ops, result);
   std::cout << result.dump(arguments.ops > 0 ? 1 : -1) << std::endl;
   return 0;
 }

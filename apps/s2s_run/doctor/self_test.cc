@@ -19,7 +19,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-constexpr double kSlack_s = 60;  // loading CUDA's libraries takes long on some machines
+constexpr double kSlack_s =
+    60;  // for each child: loading CUDA's libraries takes long on some machines
+constexpr const char* kNotTested = ": not tested: ";
 constexpr const char* kReport =
     "the processor, its memory or a library computes wrong results: run the test again, then test "
     "the memory and exchange the machine";
@@ -111,35 +113,44 @@ std::string test_device(at::Device device, double seconds) {
   return fmt::format("{}\t{:.0f}\t{}", problem, gigaflops, at::DeviceTypeName(device.type(), true));
 }
 
+/// The finding of a child that tested `name`.
+Finding tested(const std::string& name, const ChildAnswer& answer) {
+  if (!answer.is_ok() || answer.text.empty()) {
+    return {"maths", Level::kError, name + kNotTested + answer.end_text(),
+            "LibTorch does not work on this machine: build for its processor and driver"};
+  }
+  const std::string line = first_line_in(answer.text);
+  // 'device' says what to do about it.
+  if (line.rfind(kNotTested, 0) == 0) return {"maths", Level::kNote, name + line, ""};
+  std::istringstream parts(line);
+  std::string problem, speed, device;
+  std::getline(parts, problem, '\t');
+  std::getline(parts, speed, '\t');
+  std::getline(parts, device);
+  if (!problem.empty()) {
+    return {"maths", Level::kError, fmt::format("{}: {}", device, problem), kReport};
+  }
+  return {"maths", Level::kOk,
+          fmt::format("{}: right results, {} GFLOP/s in float32", device, speed), ""};
+}
+
 }  // namespace
 
 std::vector<Finding> maths_findings(double seconds) {
-  const ChildAnswer answer = run_in_child(seconds + kSlack_s, [&](const Tell& tell) {
-    std::string ignored;
-    const bool has_driver = has_accelerator_driver();
-    tell(test_device(at::kCPU, has_driver ? seconds / 2 : seconds));
-    const auto device = has_driver ? open_accelerator(ignored) : std::nullopt;
-    if (device) tell(test_device(*device, seconds / 2));
+  const bool has_driver = has_accelerator_driver();
+  const double each_s = has_driver ? seconds / 2 : seconds;
+  std::vector<Finding> out = {tested("cpu", run_in_child(each_s + kSlack_s, [&](const Tell& tell) {
+                                       tell(test_device(at::kCPU, each_s));
+                                     }))};
+  if (!has_driver) return out;
+  // In a child of its own, which opens the device before all else: random numbers and the backward
+  // pass make LibTorch look for a GPU, and it does not look again.
+  const ChildAnswer answer = run_in_child(each_s + kSlack_s, [&](const Tell& tell) {
+    std::string why;
+    const auto device = open_accelerator(why);
+    tell(device ? test_device(*device, each_s) : kNotTested + first_line_in(why));
   });
-  std::vector<Finding> out;
-  std::istringstream lines(answer.text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream parts(line);
-    std::string problem, speed, device;
-    std::getline(parts, problem, '\t');
-    std::getline(parts, speed, '\t');
-    std::getline(parts, device);
-    if (problem.empty()) {
-      out.push_back({"maths", Level::kOk,
-                     fmt::format("{}: right results, {} GFLOP/s in float32", device, speed), ""});
-    } else {
-      out.push_back({"maths", Level::kError, fmt::format("{}: {}", device, problem), kReport});
-    }
-  }
-  if (!answer.is_ok()) {
-    out.push_back({"maths", Level::kError, "the test of LibTorch: " + answer.end_text(),
-                   "LibTorch does not work on this machine: build for its processor and driver"});
-  }
+  out.push_back(tested("GPU", answer));
   return out;
 }
 

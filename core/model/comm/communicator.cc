@@ -269,7 +269,7 @@ std::unique_ptr<Communicator> Communicator::subgroup(const std::vector<int64_t>&
   std::unique_ptr<Communicator> group;
   const std::string members = name + "[" + rank_list(place.ranks) + "]";
   const std::string key = members + "#" + std::to_string(num_subgroups_[members]++);
-  if (place.ranks.size() == 1) {
+  if (place.ranks.size() == 1 && size() > 1) {
     group = make_solo_communicator(std::move(place), device_type());
   } else {
     const int64_t self_in_run = place_.ranks[static_cast<size_t>(rank())];

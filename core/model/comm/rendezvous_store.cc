@@ -9,6 +9,7 @@
 #include <memory>
 #include <system_error>
 #include <thread>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
@@ -240,6 +241,11 @@ std::string reason_of(const std::exception& error) {
   const auto* const of_c10 = dynamic_cast<const c10::Error*>(&error);
   std::string text = of_c10 == nullptr ? error.what() : of_c10->what_without_backtrace();
   return text.substr(0, text.find('\n'));
+}
+
+StorePointer open_store_of_one() {
+  quieten_log();
+  return c10::make_intrusive<c10d::HashStore>();
 }
 
 StorePointer open_store(const LaunchPlace& place, std::chrono::milliseconds timeout) {

@@ -18,6 +18,9 @@ namespace s2s {
 c10::intrusive_ptr<c10d::Store> open_store(const LaunchPlace& place,
                                            std::chrono::milliseconds timeout);
 
+/// Returns a store in this process's own memory, for the communicator of a single process.
+c10::intrusive_ptr<c10d::Store> open_store_of_one();
+
 /// Returns the text of a c10::Error without its stack trace.
 std::string reason_of(const std::exception& error);
 

@@ -1,7 +1,10 @@
 #include "run/run_processes.h"
 
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
 #include "comm/comm_errors.h"
 #include "comm/group_connection.h"
+#include "comm/rendezvous_store.h"
 #include "config/config_tree.h"
 #include "config/secrets.h"
 #include "plan/mesh.h"
@@ -45,10 +48,14 @@ RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
   std::vector<AgreedFact> all = program_facts(host);
   all.insert(all.end(), facts.begin(), facts.end());
   rendezvous_ = std::make_unique<Rendezvous>(place, all, settings);
-  if (place.size > 1) recorder_ = std::make_unique<FlightRecorder>(rendezvous_->process(), flight);
-  if (recorder_) waits_ = std::make_unique<CommWaits>(recorder_.get());
+  recorder_ = std::make_unique<FlightRecorder>(rendezvous_->process(), flight);
+  waits_ = std::make_unique<CommWaits>(recorder_.get());
   communicator_place_ = rendezvous_->process();
-  if (recorder_) communicator_place_.timeout = recorder_->time_limit(communicator_place_.timeout);
+  communicator_place_.timeout = recorder_->time_limit(communicator_place_.timeout);
+  if (place.size == 1) {
+    store_of_one_ = open_store_of_one();
+    communicator_place_.store = store_of_one_.get();
+  }
   ProcessContext context;
   context.path = "communicator";
   context.process = &communicator_place_;
@@ -68,6 +75,8 @@ RunProcesses::RunProcesses(const FlightSettings& flight) : RunProcesses() {
   recorder_ = std::make_unique<FlightRecorder>(rendezvous_->process(), flight);
 }
 
+RunProcesses::~RunProcesses() = default;
+
 std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFact> facts,
                                                bool records_alone) {
   const LaunchPlace place = read_launch_environment();
@@ -77,12 +86,12 @@ std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFac
   FlightSettings flight = {options.exp_manager.run_folder()};
   flight.first_step_timeout = milliseconds(options.communicator.first_limit_s());
   flight.slow_step = milliseconds(options.exp_manager.slow_step_s);
-  if (place.size == 1) {
+  std::string name = options.communicator.name;
+  if (place.size == 1 && name == "auto") {
     return records_alone ? std::make_unique<RunProcesses>(flight)
                          : std::make_unique<RunProcesses>();
   }
   const at::DeviceType device = setup.builder().device().type();
-  std::string name = options.communicator.name;
   const auto& choose = setup.program().communicator;
   if (name == "auto" && choose) name = choose(device != at::kCPU);
   // The values are sent over the network and appear in messages, so secrets are hidden.

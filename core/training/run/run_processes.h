@@ -22,6 +22,7 @@ inline std::chrono::milliseconds milliseconds(double seconds) {
 
 class RunProcesses {
  public:
+  /// Connects the processes, also a single one: the communicator is then a group of one.
   /// `facts`: values that must be equal on all ranks, in addition to the program and the loaded
   /// plugins. `communicator`: the options of a component, with its `name`; its plugin is looked up
   /// first. `flight`: settings of this rank's flight recorder.
@@ -33,6 +34,7 @@ class RunProcesses {
   RunProcesses();
   /// The same with a flight recorder.
   explicit RunProcesses(const FlightSettings& flight);
+  ~RunProcesses();
 
   const LaunchPlace& place() const { return place_; }
   const Rendezvous& rendezvous() const { return *rendezvous_; }
@@ -58,7 +60,9 @@ class RunProcesses {
 
  private:
   LaunchPlace place_;
-  ProcessPlace communicator_place_;  // with the time limit for starting
+  ProcessPlace
+      communicator_place_;  // with the time limit for starting; a single one's with a store
+  c10::intrusive_ptr<c10d::Store> store_of_one_;  // null when there are several processes
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<FlightRecorder> recorder_;
   std::unique_ptr<CommWaits> waits_;
@@ -67,7 +71,8 @@ class RunProcesses {
 };
 
 /// When a launcher started several processes: they meet, compare program and configuration, and are
-/// joined by trainer.communicator. `setup` then builds for all of them. Writes no files. `facts`:
+/// joined by trainer.communicator. `setup` then builds for all of them. A single process has a
+/// communicator only if trainer.communicator.name names one. Writes no files. `facts`:
 /// further values that must be equal on all ranks. `records_alone`: a single process has a flight
 /// recorder, too.
 /// Errors: those of the rendezvous and the communicator, [comm/mesh] when trainer.devices or

@@ -354,7 +354,7 @@ std::shared_ptr<::gloo::transport::Device> open_device(const GlooOptions& option
 
 std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<GlooOptions>(node, context.path);
-  if (context.process == nullptr || context.process->size == 1) {
+  if (context.process == nullptr || context.process->store == nullptr) {
     return make_solo_communicator({});
   }
   const ProcessPlace& process = *context.process;

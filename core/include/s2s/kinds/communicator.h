@@ -161,8 +161,8 @@ class Communicator {
   explicit Communicator(GroupPlace place);
 
   using Work = std::unique_ptr<CollectiveWork>;
-  /// The arguments are already checked: tensors are flat and not empty, and the group has two ranks
-  /// or more.
+  /// The arguments are already checked: tensors are flat and not empty. A group of one rank is that
+  /// of a run with a single process, for which the user has named this communicator.
   virtual Work start_all_reduce(at::Tensor tensor, Reduction reduction) = 0;
   virtual Work start_all_gather(at::Tensor output, at::Tensor input) = 0;
   virtual Work start_reduce_scatter(at::Tensor output, at::Tensor input, Reduction reduction) = 0;
