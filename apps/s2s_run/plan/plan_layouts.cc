@@ -71,8 +71,12 @@ std::vector<EngineSettings> candidates(const EngineSettings& asked, int64_t num_
     if (tensor == 1 || data == 1) add(tensor == 1 ? data : 1, 1, tensor, 3);
     if (data == 1) continue;
     for (const int stage : {1, 2, 3}) add(1, data, tensor, stage);
-    const bool has_machines = data > kRanksOfMachine && data % kRanksOfMachine == 0;
-    if (tensor == 1 && has_machines) add(data / kRanksOfMachine, kRanksOfMachine, 1, 3);
+    if (tensor > 1 || data % kRanksOfMachine != 0) continue;
+    // A replica on each machine, or on two, four, ... if one does not have the memory.
+    for (int64_t machines = 1; data % (machines * kRanksOfMachine) == 0; machines *= 2) {
+      const int64_t shard = machines * kRanksOfMachine;
+      if (shard < data) add(data / shard, shard, 1, 3);
+    }
   }
   return found;
 }

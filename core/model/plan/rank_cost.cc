@@ -35,6 +35,8 @@ class Count {
     if (is_there || keeps_part_gradients()) {
       (is_there ? cost_.host_bytes : cost_.gradient_bytes) += part_bytes;
     }
+    // Replicas sum their gradients on the device, before they go to the host.
+    if (is_there && settings_.mesh.replicate > 1) replica_sum_bytes_ += part_bytes;
     if (!keeps_part_gradients() || keeps_whole_gradients()) {
       cost_.gradient_bytes += bytes_.reduced * whole;
     }
@@ -42,6 +44,7 @@ class Count {
 
   RankCost finish() {
     if (splits_gradients(settings_)) cost_.gathered_bytes = passing_bytes();
+    cost_.gathered_bytes += replica_sum_bytes_;
     return cost_;
   }
 
@@ -116,6 +119,7 @@ class Count {
   const EngineSettings& settings_;
   const ElementBytes& bytes_;
   std::map<std::string, Unit> units_;
+  int64_t replica_sum_bytes_ = 0;
   RankCost cost_;
 };
 

@@ -19,7 +19,7 @@ struct RankCost {
   int64_t copy_bytes = 0;  // autocast's rounded weights, kept from forward to backward
   // Part of copy_bytes in blocks that full recomputation would compute again.
   int64_t block_copy_bytes = 0;
-  int64_t gathered_bytes = 0;  // maximum while the largest unit is in use
+  int64_t gathered_bytes = 0;  // maximum while the largest unit is in use, or gradients are summed
   int64_t host_bytes = 0;      // parameters, gradients and optimizer state in host memory
   /// Total on the device.
   int64_t total() const {
