@@ -15,8 +15,17 @@ using torch::autograd::variable_list;
 
 struct Sizes {
   int64_t batch, queries, keys, heads, dim;
+  int64_t columns;  // positions, and zeros behind them
   int64_t positions() const { return queries + keys - 1; }
 };
+
+constexpr int64_t kDeviceColumns = 8;
+
+int64_t padded_columns(const RelAttentionInput& input) {
+  int64_t multiple = input.column_multiple;
+  if (multiple == 0) multiple = input.q_BTM.is_cpu() ? 1 : kDeviceColumns;
+  return (input.p_PM.size(0) + multiple - 1) / multiple * multiple;
+}
 
 /// [B, T, M] -> [H, B, T, D], contiguous. Batch and frames are adjacent, so that products with the
 /// positions treat them as one dim.
@@ -39,15 +48,19 @@ at::Tensor biased_query(const at::Tensor& q_BTM, const at::Tensor& bias_HD, doub
 }
 
 /// Row i of the position scores starts T - 1 - i columns later. This is a view with one element
-/// less per row.  [H, B T, P] -> [H B, T, U].
+/// less per row; it ends before the columns that pad.  [H, B T, C] -> [H B, T, U].
 at::Tensor shifted(const at::Tensor& by_position, const Sizes& s) {
-  const int64_t positions = s.positions();
   return by_position.as_strided({s.heads * s.batch, s.queries, s.keys},
-                                {s.queries * positions, positions - 1, 1}, s.queries - 1);
+                                {s.queries * s.columns, s.columns - 1, 1}, s.queries - 1);
 }
 
+/// [P, M] -> [H, C, D], with zeros behind the positions.
 at::Tensor positions_per_head(const at::Tensor& p_PM, const Sizes& s) {
-  return p_PM.view({s.positions(), s.heads, s.dim}).permute({1, 0, 2}).contiguous();
+  const at::Tensor p_HPD = p_PM.view({s.positions(), s.heads, s.dim}).permute({1, 0, 2});
+  if (s.columns == s.positions()) return p_HPD.contiguous();
+  const at::Tensor padded = at::zeros({s.heads, s.columns, s.dim}, p_PM.options());
+  padded.narrow(1, 0, s.positions()).copy_(p_HPD);
+  return padded;
 }
 
 at::Tensor flat_batches(const at::Tensor& x_HBTD, const Sizes& s) {
@@ -64,8 +77,9 @@ class RelAttention : public torch::autograd::Function<RelAttention> {
                             const at::Tensor& k_BUM, const at::Tensor& v_BUM,
                             const at::Tensor& p_PM, const at::Tensor& bias_u,
                             const at::Tensor& bias_v, const std::optional<at::Tensor>& mask,
-                            double dropout) {
-    const Sizes s{q_BTM.size(0), q_BTM.size(1), k_BUM.size(1), bias_u.size(0), bias_u.size(1)};
+                            double dropout, int64_t columns) {
+    const Sizes s{q_BTM.size(0),  q_BTM.size(1),  k_BUM.size(1),
+                  bias_u.size(0), bias_u.size(1), columns};
     const double scale = 1.0 / std::sqrt(static_cast<double>(s.dim));
     const at::Tensor qu = biased_query(q_BTM, bias_u, scale, s);
     const at::Tensor qv = biased_query(q_BTM, bias_v, scale, s);
@@ -91,7 +105,7 @@ class RelAttention : public torch::autograd::Function<RelAttention> {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &qu = saved[0], &qv = saved[1], &k = saved[2], &v = saved[3], &p = saved[4],
                      &weights = saved[5], &kept = saved[6];
-    const Sizes s{qu.size(1), qu.size(2), k.size(2), qu.size(0), qu.size(3)};
+    const Sizes s{qu.size(1), qu.size(2), k.size(2), qu.size(0), qu.size(3), p.size(1)};
     const at::Tensor grad = flat_batches(split_heads(outputs[0].contiguous(), s), s);
     const at::Tensor used = kept.defined() ? weights * kept : weights;
     const at::Tensor grad_v = at::bmm(used.transpose(1, 2), grad);
@@ -102,7 +116,7 @@ class RelAttention : public torch::autograd::Function<RelAttention> {
     const at::Tensor grad_k = at::bmm(grad_scores.transpose(1, 2), flat_batches(qu, s));
     at::Tensor grad_qu = at::bmm(grad_scores, flat_batches(k, s));
     at::Tensor by_position =
-        at::zeros({s.heads, s.batch * s.queries, s.positions()}, grad_scores.options());
+        at::zeros({s.heads, s.batch * s.queries, s.columns}, grad_scores.options());
     shifted(by_position, s).copy_(grad_scores);
     const at::Tensor grad_p = at::bmm(by_position.transpose(1, 2), flat_frames(qv, s));
     at::Tensor grad_qv = at::bmm(by_position, p);
@@ -122,13 +136,15 @@ class RelAttention : public torch::autograd::Function<RelAttention> {
     const at::Tensor grad_u = bias_gradient(grad_qu);
     const at::Tensor grad_b = bias_gradient(grad_qv);
     const at::Tensor grad_q = grad_qu.add_(grad_qv.view_as(grad_qu)).mul_(scale);
-    const at::Tensor positions = grad_p.permute({1, 0, 2}).reshape({s.positions(), -1});
+    const at::Tensor positions =
+        grad_p.narrow(1, 0, s.positions()).permute({1, 0, 2}).reshape({s.positions(), -1});
     return {merge_heads(grad_q, s),
             merge_heads(grad_k, s),
             merge_heads(grad_v, s),
             positions,
             grad_u,
             grad_b,
+            {},
             {},
             {}};
   }
@@ -137,9 +153,10 @@ class RelAttention : public torch::autograd::Function<RelAttention> {
 }  // namespace
 
 at::Tensor rel_attention(const RelAttentionInput& input) {
-  return RelAttention::apply(
-      input.q_BTM, input.k_BUM, input.v_BUM, input.p_PM, input.bias_u_HD, input.bias_v_HD,
-      input.mask.defined() ? std::optional(input.mask) : std::nullopt, input.dropout);
+  return RelAttention::apply(input.q_BTM, input.k_BUM, input.v_BUM, input.p_PM, input.bias_u_HD,
+                             input.bias_v_HD,
+                             input.mask.defined() ? std::optional(input.mask) : std::nullopt,
+                             input.dropout, padded_columns(input));
 }
 
 }  // namespace s2s

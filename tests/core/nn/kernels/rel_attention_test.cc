@@ -59,6 +59,15 @@ at::Tensor plain(const s2s::RelAttentionInput& in) {
   return y.transpose(1, 2).flatten(2);
 }
 
+/// The gradients of q, k, v, the positions and the biases.
+std::vector<at::Tensor> gradients(const s2s::RelAttentionInput& in) {
+  std::vector<at::Tensor> all;
+  for (const at::Tensor& x : {in.q_BTM, in.k_BUM, in.v_BUM, in.p_PM, in.bias_u_HD, in.bias_v_HD}) {
+    all.push_back(x.grad());
+  }
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("relative attention equals its formula, forward and backward") {
@@ -73,16 +82,56 @@ TEST_CASE("relative attention equals its formula, forward and backward") {
     CHECK((y - expected).abs().max().item<double>() < 1e-5);
     y.backward(fused.upstream);
     expected.backward(twin.upstream);
-    const auto gradients = [](const s2s::RelAttentionInput& in) {
-      return std::vector<at::Tensor>{in.q_BTM, in.k_BUM,     in.v_BUM,
-                                     in.p_PM,  in.bias_u_HD, in.bias_v_HD};
-    };
     const auto ours = gradients(fused.input), plains = gradients(twin.input);
     for (size_t i = 0; i < ours.size(); ++i) {
       CAPTURE(i);
-      CHECK((ours[i].grad() - plains[i].grad()).abs().max().item<double>() < 2e-5);
+      CHECK((ours[i] - plains[i]).abs().max().item<double>() < 2e-5);
     }
   }
+}
+
+TEST_CASE("columns that pad the positions change nothing, forward and backward") {
+  // Odd and even numbers of positions, streams with earlier keys, one query.
+  for (const auto& [queries, keys, masked] : {std::tuple<int64_t, int64_t, bool>{7, 7, false},
+                                              {5, 9, true},
+                                              {5, 12, true},
+                                              {4, 5, false},
+                                              {1, 1, false},
+                                              {1, 6, true}}) {
+    for (const int64_t multiple : {2, 8, 64}) {
+      CAPTURE(queries);
+      CAPTURE(keys);
+      CAPTURE(multiple);
+      Case padded = make_case(queries, keys, masked), plain = make_case(queries, keys, masked);
+      padded.input.column_multiple = multiple;
+      plain.input.column_multiple = 1;
+      const at::Tensor y = s2s::rel_attention(padded.input);
+      const at::Tensor expected = s2s::rel_attention(plain.input);
+      CHECK((y - expected).abs().max().item<double>() < 1e-6);
+      y.backward(padded.upstream);
+      expected.backward(plain.upstream);
+      const auto ours = gradients(padded.input), plains = gradients(plain.input);
+      for (size_t i = 0; i < ours.size(); ++i) {
+        CAPTURE(i);
+        CHECK(ours[i].sizes() == plains[i].sizes());
+        CHECK((ours[i] - plains[i]).abs().max().item<double>() < 2e-6);
+      }
+    }
+  }
+}
+
+TEST_CASE("on a CPU the positions are not padded, elsewhere to a multiple of eight") {
+  const auto of = [](int64_t multiple) {
+    Case c = make_case(7, 7, false);
+    c.input.column_multiple = multiple;
+    const at::Tensor y = s2s::rel_attention(c.input);
+    y.backward(c.upstream);
+    std::vector<at::Tensor> all = gradients(c.input);
+    all.push_back(y.detach());
+    return all;
+  };
+  const auto by_default = of(0), named = of(device().is_cpu() ? 1 : 8);
+  for (size_t i = 0; i < named.size(); ++i) CHECK(by_default[i].equal(named[i]));
 }
 
 TEST_CASE("dropped attention weights are scaled up and stay dropped in backward") {
