@@ -140,6 +140,23 @@ TEST_CASE("draws come from the device, with a graph and without") {
   CHECK(host_waits() - once_more == waits);
 }
 
+TEST_CASE("after a recording that the device refused, frames are what they would have been") {
+  Twins twins;
+  const at::Tensor audio_1S = speech(40);
+  for (const double temperature : {0.0, 1.0}) {
+    SamplingOptions sampling;
+    sampling.temperature = temperature;
+    sampling.seed = 4;
+    speech_of(*twins.there).choose_tokens_by(sampling);
+    const Generation plain = generated(*twins.there, audio_1S, test_device());
+    GraphKernels kernels;
+    kernels.refuses = true;
+    offer_graphs(at::kPrivateUse1, kernels);
+    check_same(generated(*twins.there, audio_1S, test_device()), plain);
+    CHECK(kernels.refusals == 1);  // it is not tried again
+  }
+}
+
 TEST_CASE("frames that do not repeat are decoded without a graph") {
   GraphKernels kernels;
   offer_graphs(at::kPrivateUse1, kernels);

@@ -14,6 +14,60 @@
 
 namespace s2s::test {
 
+/// A graph of a device that cannot record the work: it gives up at the third `index_copy_`, in the
+/// second layer. What was launched until then has not run: results hold zeros. Generators are as
+/// they were.
+class RefusedGraph : public DeviceGraph {
+ public:
+  explicit RefusedGraph(int64_t& refusals) : refusals_(refusals) {}
+
+  bool record(const std::function<void()>& work,
+              const std::vector<at::Generator>& generators) override {
+    std::vector<at::Tensor> states;
+    for (at::Generator generator : generators) {
+      states.push_back(generator.get_state());
+      at::rand({4}, generator, at::TensorOptions(generator.device()));
+    }
+    {
+      const c10::impl::IncludeDispatchKeyGuard recording(
+          c10::DispatchKey::TESTING_ONLY_GenericMode);
+      current() = this;
+      CHECK_THROWS_AS(work(), c10::Error);
+      current() = nullptr;
+    }
+    for (size_t i = 0; i < generators.size(); ++i) {
+      at::Generator(generators[i]).set_state(states[i]);
+    }
+    ++refusals_;
+    return false;
+  }
+  void replay() override { FAIL("nothing was recorded"); }
+
+  /// The dispatcher's function for every operator; false while no such graph records.
+  static bool take(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    if (current() == nullptr) return false;
+    const bool writes = op.schema().name() == "aten::index_copy_";
+    TORCH_CHECK(!writes || ++current()->writes_ < 3, "this operator cannot be recorded");
+    op.callBoxed(stack);
+    const auto& returns = op.schema().returns();
+    for (size_t i = 0; i < returns.size(); ++i) {
+      const c10::IValue& value = *(stack->end() - static_cast<std::ptrdiff_t>(returns.size() - i));
+      const bool is_new = returns[i].alias_info() == nullptr;
+      if (is_new && value.isTensor() && value.toTensor().defined()) value.toTensor().zero_();
+    }
+    return true;
+  }
+
+ private:
+  static RefusedGraph*& current() {
+    static RefusedGraph* recording = nullptr;
+    return recording;
+  }
+
+  int64_t& refusals_;
+  int64_t writes_ = 0;
+};
+
 class RecordedGraph : public DeviceGraph {
  public:
   explicit RecordedGraph(int64_t& replays) : replays_(replays) {}
@@ -43,6 +97,7 @@ class RecordedGraph : public DeviceGraph {
   /// The dispatcher's function for every operator while one records.
   static void take(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const c10::impl::ExcludeDispatchKeyGuard not_inside(c10::DispatchKey::TESTING_ONLY_GenericMode);
+    if (RefusedGraph::take(op, stack)) return;
     const size_t count = op.schema().arguments().size();
     Call call{op, {stack->end() - static_cast<std::ptrdiff_t>(count), stack->end()}, {}};
     op.callBoxed(stack);
@@ -96,9 +151,11 @@ class GraphKernels : public DeviceKernels {
   std::vector<std::string> operators() const override { return {}; }
   std::unique_ptr<DeviceGraph> make_graph() override {
     ++graphs;
+    if (refuses) return std::make_unique<RefusedGraph>(refusals);
     return std::make_unique<RecordedGraph>(replays);
   }
-  int64_t graphs = 0, replays = 0;
+  int64_t graphs = 0, replays = 0, refusals = 0;
+  bool refuses = false;
 
  private:
   torch::Library library_;

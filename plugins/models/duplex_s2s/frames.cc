@@ -61,8 +61,10 @@ bool Frames::record(const DuplexModel::UserChannel& user) {
   const auto frame = [&] {
     recorded->after = model_.step({recorded->user_B1H, {}}, recorded->before, memory_);
   };
+  const int64_t length = memory_.llm.length();
   may_record_ = recorded->graph->record(frame, memory_.choice.generators(device_));
-  memory_.llm.advance_host(-1);  // recorded, not run
+  // Recorded, not run. A recording that failed has not always come as far as the next length.
+  memory_.llm.advance_host(length - memory_.llm.length());
   if (may_record_) recorded_ = std::move(recorded);
   return may_record_;
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <ATen/DeviceAccelerator.h>
 #include <doctest/doctest.h>
 
 #include "nn/fused.h"
@@ -173,6 +174,43 @@ TEST_CASE("on a GPU a graph repeats work on the same memory, and its draws go on
   REQUIRE(said.size() == 1);
   CHECK(said[0].find("cannot repeat this work as a graph") != std::string::npos);
   CHECK((memory + 1).sum().item<float>() > 0);  // the GPU goes on
+}
+
+TEST_CASE("on a GPU draws and memory are as before after a recording that failed") {
+  if (s2s::test::num_gpus() == 0) {
+    MESSAGE("skipped: no GPU here");
+    return;
+  }
+  BuiltPlugins plugins;
+  std::vector<std::string> said;
+  const auto kernels = make_kernels(plugins, said);
+  const at::Device gpu(at::kCUDA, 0);
+  const auto options = at::TensorOptions(gpu).dtype(at::kFloat);
+  const auto new_generator = [&] {
+    at::Generator generator =
+        at::globalContext().getAcceleratorHooksInterface(at::kCUDA).getNewGenerator(0);
+    generator.set_current_seed(3);
+    return generator;
+  };
+  const at::Generator drawing = new_generator(), expected = new_generator();
+  const at::Tensor x = at::ones({512, 512}, options);
+  const auto fail = [&] {
+    const auto graph = s2s::make_device_graph(gpu);
+    CHECK_FALSE(graph->record(
+        [&] { (at::mm(x, x) * at::rand({1}, drawing, options)).sum().item<float>(); }, {drawing}));
+  };
+  const auto reserved = [] {
+    at::accelerator::emptyCache();
+    return at::accelerator::getDeviceStats(0).reserved_bytes[0].current;
+  };
+  fail();  // the first one loads kernels
+  const int64_t before = reserved();
+  for (int i = 0; i < 3; ++i) {
+    fail();
+    CHECK(at::rand({64}, drawing, options).equal(at::rand({64}, expected, options)));
+    CHECK(at::rand({64}, options).max().item<float>() < 1);  // the default generator
+  }
+  CHECK(reserved() == before);
 }
 
 TEST_CASE("on a GPU the kernels equal float64, forward and backward") {

@@ -16,7 +16,9 @@ class DeviceGraph {
   virtual ~DeviceGraph();
   /// Records what `work` launches on the current device, without running it. `work` may not wait
   /// for the device, and draws only from `generators`. Returns false, after a warning, if the
-  /// device cannot record it; the object then has no graph. Errors: those of `work`.
+  /// device cannot record it; the object then has no graph. Errors: those of `work`. After a
+  /// failure or an error, all generators draw as if nothing had been recorded, and the memory that
+  /// was taken for the graph can be used again.
   virtual bool record(const std::function<void()>& work,
                       const std::vector<at::Generator>& generators) = 0;
   /// Launches what was recorded, on the same memory. Generators go on.

@@ -49,6 +49,7 @@ class FixedKeys {
   Entry& room_for(int64_t layer, const at::Tensor& like);
   const at::Tensor& visible(int64_t window, at::Device device);
   void count_rows(int64_t batch_size, at::Device device);
+  void forget_step();
 
   std::vector<Entry> entries_;
   int64_t capacity_ = 0;

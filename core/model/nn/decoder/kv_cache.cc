@@ -143,6 +143,7 @@ void FixedKeys::count_rows(int64_t batch_size, at::Device device) {
 FixedReach FixedKeys::store(int64_t layer, const at::Tensor& k, const at::Tensor& v,
                             int64_t window) {
   const at::NoGradGuard no_grad;
+  if (layer == 0) forget_step();  // of a step that broke off, as a failed recording does
   Entry& entry = room_for(layer, k);
   entry.k.index_copy_(2, position(k.device()), k);
   entry.v.index_copy_(2, position(k.device()), v);
@@ -165,6 +166,10 @@ std::pair<at::Tensor, at::Tensor> FixedKeys::append(int64_t layer, const at::Ten
 void FixedKeys::advance(int64_t num_positions) {
   length_ += num_positions;
   if (position_1_.defined()) position_1_.add_(num_positions);
+  forget_step();
+}
+
+void FixedKeys::forget_step() {
   visible_.clear();
   used_B_.reset();
 }
