@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <exception>
-#include <thread>
+
+#include "s2s/error.h"
+#include "s2s/threads.h"
 
 namespace s2s {
 namespace {
@@ -35,7 +37,7 @@ class ChangedFolder {
 void outside_current_folder(const std::function<void()>& load) {
   bool is_done = false;
   std::exception_ptr problem;
-  std::thread([&] {
+  const auto load_apart = [&] {
     // Containers may forbid it.
     if (::unshare(CLONE_FS) != 0 || ::chdir("/") != 0) return;
     is_done = true;
@@ -44,7 +46,11 @@ void outside_current_folder(const std::function<void()>& load) {
     } catch (...) {
       problem = std::current_exception();
     }
-  }).join();
+  };
+  try {
+    start_thread(load_apart).join();
+  } catch (const Error&) {  // there are no more threads for this process
+  }
   if (problem) std::rethrow_exception(problem);
   if (is_done) return;
   const ChangedFolder elsewhere;
