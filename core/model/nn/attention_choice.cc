@@ -91,13 +91,13 @@ Backend backend_of(int64_t choice) {
   }
 }
 
-bool has_kernel(const char* name, const at::Tensor& q) {
+bool has_aten_kernel(const char* name, const at::Tensor& q) {
   return is_implemented(c10::Dispatcher::singleton().findSchemaOrThrow(name, ""), q);
 }
 
 /// Asks LibTorch what it takes for these inputs, with its switches as they are now.
 Backend libtorch_takes(const Inputs& in) {
-  if (!has_kernel("aten::_fused_sdp_choice", in.q)) return Backend::kMath;
+  if (!has_aten_kernel("aten::_fused_sdp_choice", in.q)) return Backend::kMath;
   const at::ScalarType type = computed_type(in.q);
   return backend_of(at::_fused_sdp_choice(in.q.to(type), in.k.to(type), in.v.to(type), {},
                                           in.dropout, /*is_causal=*/true, in.scale,
@@ -105,9 +105,9 @@ Backend libtorch_takes(const Inputs& in) {
 }
 
 bool has_kernel_of(Backend backend, const at::Tensor& q) {
-  return has_kernel(backend == Backend::kCudnn ? "aten::_scaled_dot_product_cudnn_attention"
-                                               : "aten::_scaled_dot_product_flash_attention",
-                    q);
+  return has_aten_kernel(backend == Backend::kCudnn ? "aten::_scaled_dot_product_cudnn_attention"
+                                                    : "aten::_scaled_dot_product_flash_attention",
+                         q);
 }
 
 /// Keeps what a new shape takes. A named kernel that is not taken is worth a warning.
