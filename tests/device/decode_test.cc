@@ -142,18 +142,23 @@ TEST_CASE("draws come from the device, with a graph and without") {
 
 TEST_CASE("after a recording that the device refused, frames are what they would have been") {
   Twins twins;
-  const at::Tensor audio_1S = speech(40);
+  const at::Tensor audio_1S = speech(70);  // a session enlarges its memory after 64
   for (const double temperature : {0.0, 1.0}) {
     SamplingOptions sampling;
     sampling.temperature = temperature;
     sampling.seed = 4;
     speech_of(*twins.there).choose_tokens_by(sampling);
     const Generation plain = generated(*twins.there, audio_1S, test_device());
+    const Said plain_said = streamed(*twins.there, audio_1S, test_device());
     GraphKernels kernels;
     kernels.refuses = true;
     offer_graphs(at::kPrivateUse1, kernels);
     check_same(generated(*twins.there, audio_1S, test_device()), plain);
     CHECK(kernels.refusals == 1);  // it is not tried again
+    const Said said = streamed(*twins.there, audio_1S, test_device());
+    CHECK(said.text == plain_said.text);
+    CHECK(said.codes_TK.equal(plain_said.codes_TK));
+    CHECK(kernels.refusals == 2);
   }
 }
 
