@@ -36,7 +36,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 phases_known="facts smoke tests compare train equality bench-1b bench-8b bench-duplex decode"
 phases_known+=" profile"
 work=$PWD/s2s-gpu python=python3 torch='' rounds='' phase_limit='' device=gpu
-read_ahead_limit=120
+read_ahead_limit=60
 phases=()
 
 say() { printf '%s\n' "$*"; }
@@ -101,6 +101,9 @@ begin_read_ahead() {
   boot=$(cat /proc/sys/kernel/random/boot_id 2> /dev/null || echo unknown) reading=''
   [ "$(cat "$tree/.read_ahead" 2> /dev/null)" != "$boot" ] || return 0
   [ $device = cpu ] || folders+=("$(dirname "$torch")/nvidia")
+  # Who gives phases little time has little for this.
+  [ $read_ahead_limit -lt $((${phase_limit:-600} / 2 + 1)) ] ||
+    read_ahead_limit=$((phase_limit / 2 + 1))
   # shellcheck disable=SC2016  # the inner shell's
   timeout $read_ahead_limit bash -c '
     bytes=$(find "$@" -name "*.so*" -type f -size +1M -print0 2> /dev/null |

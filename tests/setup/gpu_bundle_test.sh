@@ -90,6 +90,13 @@ expect 0 "libraries read ahead: " "${rehearse[@]}" facts smoke
 grep -q '^## On a GPU: none' "$scratch/there/results/report.md" || fail "no report"
 printf 'facts\tgone\tfailed\t0\t\n' >> "$scratch/there/results/steps.tsv"
 expect 0 "- facts: 3 of 3 steps passed" "${rehearse[@]}" facts
+mkdir "$scratch/slow"
+printf '#!/bin/sh\nsleep 300\n' > "$scratch/slow/xargs"
+chmod +x "$scratch/slow/xargs"
+rm "$scratch/there/tree/.read_ahead"
+expect 0 "libraries read ahead: stopped after 21 s" env "PATH=$scratch/slow:$PATH" \
+  "${rehearse[@]}" --phase-limit 40 facts
+expect 0 "libraries read ahead: " "${rehearse[@]}" facts
 ! "${rehearse[@]}" facts | grep "read ahead" || fail "the libraries are read ahead again"
 device=cpu
 if grep -q 'libs2s_test_device\.so$' "$scratch/names"; then device=test_device; fi

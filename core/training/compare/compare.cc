@@ -107,7 +107,7 @@ double largest(const at::Tensor& values) {
   return values.numel() == 0 ? 0 : values.max().item<double>();
 }
 
-/// One code that differs by one is a value at a rounding boundary; many are a mistake.
+/// A few codes that differ are values at a boundary between codes; many are a mistake.
 std::string integers_that_differ(const at::Tensor& difference) {
   const int64_t count = difference.count_nonzero().item<int64_t>();
   if (count == 0) return "";
