@@ -14,7 +14,8 @@ using s2s::test::run_cli;
 TEST_CASE("bench collectives goes through the communicator's plugin, also in one process") {
   const CommandResult run = run_cli("bench collectives --size 64K --repeats 2 --json");
   REQUIRE_MESSAGE(run.exit_code == 0, run.output);
-  const nlohmann::json result = nlohmann::json::parse(run.output.substr(0, run.output.rfind('}') + 1));
+  const nlohmann::json result =
+      nlohmann::json::parse(run.output.substr(0, run.output.rfind('}') + 1));
   CHECK(result["communicator"] == "gloo");
   CHECK(result["ranks"].size() == 1);
   CHECK(result["collectives"].size() == 5);  // all but messages between two ranks
