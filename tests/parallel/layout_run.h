@@ -45,6 +45,7 @@ struct RunLayout {
 struct LayoutResult {
   TensorMap parameters;
   std::vector<double> losses, grad_norms;
+  std::vector<int64_t> device_peaks;  // bytes; 0 on a CPU
 };
 
 constexpr int64_t kLayoutSteps = 10;
@@ -122,6 +123,7 @@ inline void run_layout(const Registries& registries, const TrainedModel& trained
   for (const StepReport& step : recorder.steps) {
     result.losses.push_back(step.loss);
     result.grad_norms.push_back(step.grad_norm);
+    result.device_peaks.push_back(step.device_memory.peak_bytes);
   }
 }
 
