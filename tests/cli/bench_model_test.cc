@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
@@ -25,6 +26,10 @@ TEST_CASE("bench model says what a second trains, and where a step's time goes")
   CHECK(result["generate_frame_ms"].get<double>() > 0);
   CHECK(result["first_generate_frame_ms"].get<double>() > 0);
   CHECK(result["losses"][1].get<double>() < result["losses"][0].get<double>());
+  // A mean over the batch's frames: an untrained model guesses one of 96 text and of 16 + 3 audio
+  // tokens. The options weigh the two losses by 3 and 4.
+  const double of_guesses = 3 * std::log(96.0) + 4 * std::log(19.0);
+  CHECK(result["losses"][0].get<double>() == doctest::Approx(of_guesses).epsilon(0.05));
   const double step_s = result["step_s"]["median"];
   CHECK(result["per_s"]["audio_hours"].get<double>() == doctest::Approx(2 * 4 / 3600.0 / step_s));
   // 4 s are 50 frames; the last one predicts nothing.
