@@ -5,10 +5,15 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/fnv.h"
+#include "nn/kernels/parallel_rows.h"
 #include "s2s/error.h"
 
 namespace s2s {
@@ -56,6 +61,23 @@ std::string sibling_key(const NamedTensor& parameter) {
       block + "/" + parameter.name.substr(own) + "/" + c10::toString(tensor.scalar_type());
   for (const int64_t size : tensor.sizes().slice(1)) key += "/" + std::to_string(size);
   return key;
+}
+
+/// Writes what is drawn on all threads. Each parameter has a generator of its own, so the values do
+/// not depend on the threads. The largest come first: no thread begins with one when the others
+/// have nothing left.
+void write_on_all_threads(const InitialValues& values,
+                          std::vector<std::pair<at::Tensor*, at::Tensor>> drawn) {
+  std::stable_sort(drawn.begin(), drawn.end(), [](const auto& a, const auto& b) {
+    return a.second.numel() > b.second.numel();
+  });
+  std::atomic<size_t> next = 0;
+  // As many rows as threads: each row takes parameters until there are none.
+  parallel_rows(at::get_num_threads(), 1, [&](int64_t, int64_t) {
+    for (size_t i = next++; i < drawn.size(); i = next++) {
+      values.write(drawn[i].first, drawn[i].second);
+    }
+  });
 }
 
 }  // namespace
@@ -157,10 +179,7 @@ void InitialValues::fill(const std::vector<NamedTensor>& parameters) const {
     }
     values.emplace_back(&member, value);
   }
-  // Each parameter has a generator of its own: all cores draw, and the numbers are the same.
-  at::parallel_for(0, static_cast<int64_t>(drawn.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) write(drawn[i].first, drawn[i].second);
-  });
+  write_on_all_threads(*this, std::move(drawn));
   for (auto& [member, value] : values) *member = value.set_requires_grad(member->requires_grad());
 }
 
