@@ -47,17 +47,25 @@ mount_all() {
   mount --rbind /dev "$system/dev"
 }
 
+pip() {
+  inside /env/bin/pip install -q --no-cache-dir "$@" >> "$system.log" 2>&1 ||
+    fail "pip: $(tail -5 "$system.log")"
+}
+
 install_python() {
   copy_network_settings
-  inside apt-get update -qq
+  inside apt-get update -qq >> "$system.log" 2>&1 || fail "apt-get: $(tail -5 "$system.log")"
   inside env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     python3 python3-venv >> "$system.log" 2>&1 || fail "apt-get: $(tail -5 "$system.log")"
   copy_network_settings  # ca-certificates has just written its own
   inside python3 -m venv /env
-  local pip=(inside /env/bin/pip install -q --no-cache-dir)
-  if [ -n "$nvidia" ]; then "${pip[@]}" --no-deps torch==2.11.0
-  else "${pip[@]}" torch==2.11.0; fi
-  "${pip[@]}" numpy safetensors transformers filelock typing_extensions sympy networkx jinja2 fsspec
+  # The packages of torch that are not mounted; pip says that the rest is missing.
+  local packages=(torch==2.11.0) others
+  others="numpy safetensors transformers filelock typing_extensions sympy networkx jinja2 fsspec"
+  [ -z "$nvidia" ] || packages=(--no-deps torch==2.11.0)
+  pip "${packages[@]}"
+  # shellcheck disable=SC2086  # words
+  pip $others
   touch "$system/env/complete"
 }
 
