@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
 
 #include "base/accelerator.h"
 
@@ -32,6 +33,13 @@ inline at::Device device() {
   say_device(chosen);
   return chosen;
 }
+
+/// Opened before the first test: LibTorch remembers that there is no GPU if a seed or a backward
+/// pass asks for one earlier (base/accelerator.h), and many tests begin with a seed.
+inline const bool is_opened_first = [] {
+  std::string why;  // `device` tells it to the tests
+  return std::getenv("S2S_DEVICE_LIBRARY") != nullptr && open_accelerator(why).has_value();
+}();
 
 inline at::TensorOptions on_device(at::ScalarType dtype) {
   return at::TensorOptions(dtype).device(device());
