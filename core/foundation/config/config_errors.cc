@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "config/scalar.h"
 #include "config/secrets.h"
+#include "config/url_secrets.h"
 
 namespace s2s {
 
@@ -49,7 +50,7 @@ namespace {
 /// A message shows the beginning of a long value.
 std::string shortened(const std::string& text) {
   constexpr size_t kShown = 60;
-  std::string shown = without_secret_defaults(text);
+  std::string shown = without_url_secrets(without_secret_defaults(text));
   if (shown.size() > kShown + 3) shown.replace(kShown, std::string::npos, "...");
   return shown;
 }

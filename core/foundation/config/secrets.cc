@@ -1,11 +1,15 @@
 #include "config/secrets.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 
 #include "config/interpolation.h"
 #include "config/interpolation_text.h"
 #include "config/scalar.h"
+#include "config/url_secrets.h"
 #include "config/yaml_reader.h"
 #include "config/yaml_writer.h"
 
@@ -54,6 +58,30 @@ bool ends_like_secret(const std::vector<std::string>& words) {
   return (last == "token" && holds(kTokens, before)) || (last == "key" && holds(kKeys, before));
 }
 
+/// The part of a filter or of a computation: low_pass, forward_pass.
+bool is_technical_pass(const std::vector<std::string>& words) {
+  constexpr std::string_view kBefore =
+      " low high band all forward backward first second one two single multi per ";
+  const auto pass = std::find(words.begin(), words.end(), "pass");
+  return pass != words.begin() && pass != words.end() && holds(kBefore, *(pass - 1));
+}
+
+/// The values of this process's variables with secret names: a shell has put them in the place of
+/// $NAME. Short ones, PWD and places of files stand in too many texts.
+std::vector<std::string> secret_variables() {
+  constexpr size_t kLeastBytes = 8;
+  std::vector<std::string> values;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const char* const equals = std::strchr(*entry, '=');
+    if (equals == nullptr) continue;
+    const std::string_view name(*entry, static_cast<size_t>(equals - *entry));
+    const std::string value = equals + 1;
+    if (value.size() < kLeastBytes || name == "PWD" || !is_secret_name(name)) continue;
+    if (access(value.c_str(), F_OK) != 0) values.push_back(value);
+  }
+  return values;
+}
+
 /// Numbers, true, false and nothing tell nobody's secret, but a password may be a number.
 bool can_be_secret(const std::string& name, const Config& value) {
   if (!value.is_scalar() || value.text().empty() || value.is_missing()) return false;
@@ -91,8 +119,10 @@ std::string default_of(const Config& node) {
 /// The values of secrets' keys, to be found in the texts of others.
 class SecretTexts {
  public:
-  explicit SecretTexts(Config& resolved) {
+  /// `others`: secrets besides those of the configuration.
+  explicit SecretTexts(Config& resolved, const std::vector<std::string>& others = {}) {
     std::vector<std::string> all;
+    for (const std::string& text : others) all.push_back(text.substr(0, kMostBytes));
     for_each_scalar(resolved, "", [&all](const std::string& name, const Config& node) {
       if (name.empty() || !can_be_secret(name, node)) return;
       for (const std::string& text : {node.text(), default_of(node)}) {
@@ -159,9 +189,10 @@ std::optional<std::string> stored_text(const std::string& name, const Config& no
   const bool is_secret = !name.empty() && can_be_secret(name, node);
   const auto expression = environment_expression(node);
   if (!expression || !gives(*expression, node, is_secret || is_secret_value(node))) {
-    return is_secret || secrets.stand_in(node) ? std::optional<std::string>("???") : std::nullopt;
+    const bool tells = is_secret || secrets.stand_in(node) || has_url_secret(node.text());
+    return tells ? std::optional<std::string>("???") : std::nullopt;
   }
-  if (is_secret) return bare_reference(*expression).value_or("???");
+  if (is_secret || has_url_secret(*expression)) return bare_reference(*expression).value_or("???");
   return secrets.stand_in(*expression) ? "???" : *expression;
 }
 
@@ -201,18 +232,64 @@ std::string shown_value(const std::string& text) {
   }
 }
 
+/// "--api-key", whose value is the next word.
+bool is_secret_option(const std::string& word) {
+  return word.starts_with("--") && word.find('=') == std::string::npos &&
+         is_secret_name(word.substr(2));
+}
+
+/// The secrets of a command line as a configuration, to be found in its other words.
+Config typed_secrets(const std::vector<std::string>& words) {
+  Config typed = Config::list();
+  const auto add = [&typed](const std::string& text) {
+    Config secret = Config::map();
+    if (!bare_reference(text)) secret["password"] = Config::scalar(text, true);
+    typed.items().push_back(std::move(secret));
+  };
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (is_secret_option(words[i]) && i + 1 < words.size()) add(words[i + 1]);
+    const size_t equals = words[i].find('=');
+    if (equals == std::string::npos) continue;
+    const std::string value = words[i].substr(equals + 1);
+    if (has_secret_step(std::string_view(words[i]).substr(0, equals))) {
+      add(value);
+    } else if (value.starts_with('{') || value.starts_with('[')) {
+      try {
+        typed.items().push_back(parse_yaml_value(value, {}));
+      } catch (const Error&) {
+        continue;  // it is masked as a whole
+      }
+    }
+  }
+  return typed;
+}
+
+/// A word without the secrets of its key, of its value and of other words.
+std::string masked_word(const std::string& word, const SecretTexts& secrets) {
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos) return secrets.stand_in(word) ? kMask : word;
+  const std::string head = word.substr(0, equals + 1), value = word.substr(equals + 1);
+  if (secrets.stand_in(head)) return kMask;
+  if (!has_secret_step(word.substr(0, equals))) {
+    const std::string shown = without_secret_defaults(shown_value(value));
+    return head + (secrets.stand_in(shown) ? kMask : shown);
+  }
+  if (value.empty() || value == "???") return word;
+  return head + bare_reference(value).value_or(kMask);
+}
+
 }  // namespace
 
 bool is_secret_name(std::string_view name) {
   constexpr std::string_view kWords =
       " password passwords passwd passphrase pwd secret secrets credential credentials bearer "
-      "apikey "
-      "authtoken accesstoken ";
+      "apikey authtoken accesstoken jwt auth pat sas ";
   const std::vector<std::string> words = words_of(name);
   if (words.size() == 1 && words[0] == "token") return true;
-  return ends_like_secret(words) || std::any_of(words.begin(), words.end(), [&](const auto& word) {
-           return holds(kWords, word);
-         });
+  if (ends_like_secret(words)) return true;
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return holds(kWords, word) || (word == "pass" && !is_technical_pass(words));
+  });
 }
 
 bool is_secret_value(const Config& node) {
@@ -235,7 +312,7 @@ std::string without_secret_defaults(std::string text) {
 }
 
 Config stored_config(Config resolved) {
-  const SecretTexts secrets(resolved);
+  const SecretTexts secrets(resolved, secret_variables());
   for_each_scalar(resolved, "", [&secrets](const std::string& name, Config& node) {
     if (const auto text = stored_text(name, node, secrets)) {
       node = replaced(node, *text);
@@ -253,6 +330,10 @@ Config shown_config(Config resolved) {
     const auto expression = environment_expression(node);
     if (!by_name && !is_secret_value(node) && !secrets.stand_in(node) &&
         !(expression && secrets.stand_in(*expression))) {
+      if (!has_url_secret(node.text()) && !has_url_secret(expression.value_or(""))) return;
+      const Origin origin = shown_origin(node);
+      node = replaced(node, without_url_secrets(node.text()));
+      node.set_origin(origin);
       return;
     }
     const Origin origin = shown_origin(node);
@@ -262,24 +343,16 @@ Config shown_config(Config resolved) {
   return resolved;
 }
 
-std::string shown_word(const std::string& word) {
-  const size_t equals = word.find('=');
-  if (equals == std::string::npos) return word;
-  const std::string head = word.substr(0, equals + 1), value = word.substr(equals + 1);
-  if (!has_secret_step(word.substr(0, equals))) {
-    return head + without_secret_defaults(shown_value(value));
-  }
-  if (value.empty() || value == "???") return word;
-  return head + bare_reference(value).value_or(kMask);
-}
+std::string shown_word(const std::string& word) { return shown_words({word}).front(); }
 
 std::vector<std::string> shown_words(const std::vector<std::string>& words) {
+  Config typed = typed_secrets(words);
+  const SecretTexts secrets(typed, secret_variables());
   std::vector<std::string> shown;
   bool is_secret = false;
   for (const std::string& word : words) {
-    shown.push_back(is_secret ? kMask : shown_word(word));
-    const bool is_option = word.starts_with("--") && word.find('=') == std::string::npos;
-    is_secret = is_option && is_secret_name(word.substr(2));
+    shown.push_back(is_secret ? kMask : without_url_secrets(masked_word(word, secrets)));
+    is_secret = is_secret_option(word);
   }
   return shown;
 }

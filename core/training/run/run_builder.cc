@@ -15,6 +15,7 @@
 #include "config/distrusted_files.h"
 #include "nn/lora.h"
 #include "nn/operators.h"
+#include "run/logged_options.h"
 #include "run/numerics.h"
 #include "run/pretrained_parts.h"
 #include "s2s/nn/weights.h"
@@ -222,7 +223,7 @@ std::vector<NamedMetric> RunBuilder::metrics() const {
 }
 
 std::vector<NamedLogger> RunBuilder::loggers() const {
-  const Config& node = settings_.exp_manager.loggers;
+  const Config node = run::logged_loggers(config_);
   std::vector<Config> components = node.is_list() ? node.items() : std::vector<Config>();
   if (node.is_map() && !node.entries().empty()) components.push_back(node);
   std::vector<NamedLogger> loggers;

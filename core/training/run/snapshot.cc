@@ -2,18 +2,16 @@
 
 #include <fmt/format.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
 #include "base/text.h"
-#include "config/secrets.h"
 #include "run/git_state.h"
+#include "run/recorded_variables.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 
@@ -25,73 +23,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr uintmax_t kFileBytes = uintmax_t{1} << 20, kAllBytes = uintmax_t{16} << 20;
-constexpr size_t kMinSecret = 4;  // shorter values would hide ordinary texts
-constexpr const char* kHidden = "***";
-
-/// Beginnings of the names of variables that matter; whole names end with =.
-constexpr std::array kRecorded = {"S2S_PLUGIN_PATH=",
-                                  "CUDA_",
-                                  "NCCL_",
-                                  "NVIDIA_",
-                                  "TORCH_",
-                                  "PYTORCH_",
-                                  "CUBLAS_",
-                                  "CUDNN_",
-                                  "GLOO_",
-                                  "TP_",
-                                  "OMP_",
-                                  "MKL_",
-                                  "GOMP_",
-                                  "KMP_",
-                                  "OPENBLAS_",
-                                  "SLURM_",
-                                  "SBATCH_",
-                                  "OMPI_",
-                                  "PMI_",
-                                  "PMIX_",
-                                  "PET_",
-                                  "UCX_",
-                                  "FI_",
-                                  "MASTER_",
-                                  "LOCAL_",
-                                  "TORCHELASTIC_",
-                                  "JOB_COMPLETION_INDEX=",
-                                  "RANK=",
-                                  "WORLD_SIZE=",
-                                  "GROUP_RANK=",
-                                  "NODE_RANK=",
-                                  "LD_LIBRARY_PATH=",
-                                  "LD_PRELOAD=",
-                                  "PATH=",
-                                  "PYTHONPATH=",
-                                  "VIRTUAL_ENV=",
-                                  "CONDA_PREFIX=",
-                                  "HOSTNAME=",
-                                  "LANG=",
-                                  "LC_",
-                                  "TZ=",
-                                  "TMPDIR=",
-                                  "MALLOC_",
-                                  "HF_HOME=",
-                                  "WANDB_",
-                                  "MLFLOW_",
-                                  "APPTAINER_",
-                                  "SINGULARITY_",
-                                  "KUBERNETES_",
-                                  "RAY_"};
-
-bool is_recorded(const std::string& entry) {
-  return std::any_of(kRecorded.begin(), kRecorded.end(),
-                     [&entry](const char* start) { return entry.starts_with(start); });
-}
-
-/// True for https://user:password@host.
-bool has_password(const std::string& value) {
-  const size_t scheme = value.find("://");
-  if (scheme == std::string::npos) return false;
-  const size_t at = value.find('@', scheme), end = value.find('/', scheme + 3);
-  return at != std::string::npos && (end == std::string::npos || at < end);
-}
 
 /// The GNU build id of a loaded object, or "".
 std::string build_id_of(const dl_phdr_info& object) {
@@ -150,11 +81,7 @@ std::string packages() {
 }
 
 std::string environment() {
-  std::vector<std::string> all;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    all.emplace_back(*entry);
-  }
-  return json(recorded_environment(all)).dump(1, ' ', false, json::error_handler_t::replace);
+  return json(recorded_environment()).dump(1, ' ', false, json::error_handler_t::replace);
 }
 
 /// Copies the modified files, as far as there is room. Returns the names of the others.
@@ -197,32 +124,14 @@ void write_git(const fs::path& snapshot) {
 
 }  // namespace
 
-std::map<std::string, std::string> recorded_environment(
-    const std::vector<std::string>& environment) {
-  std::vector<std::string> secrets;
-  std::map<std::string, std::string> recorded;
-  for (const std::string& entry : environment) {
-    const size_t equals = std::min(entry.find('='), entry.size());
-    const std::string name = entry.substr(0, equals);
-    const std::string value = entry.substr(std::min(equals + 1, entry.size()));
-    const bool is_secret = is_secret_name(name);
-    if (is_secret && value.size() >= kMinSecret) secrets.push_back(value);
-    if (is_recorded(entry)) recorded[name] = is_secret || has_password(value) ? kHidden : value;
-  }
-  for (auto& [name, value] : recorded) {
-    for (const std::string& secret : secrets) {
-      if (value.find(secret) != std::string::npos) value = kHidden;
-    }
-  }
-  return recorded;
-}
-
 void write_snapshot(const RunFolder& folder, const std::vector<std::string>& files,
                     const std::function<void(const std::string&)>& warn) {
   const fs::path snapshot = folder.file("snapshot");
   try {
     make_folders(snapshot.string());
-    write_file_atomically((snapshot / "environment.json").string(), environment() + "\n");
+    const fs::path variables = snapshot / "environment.json";
+    write_file_atomically(variables.string(), environment() + "\n");
+    fs::permissions(variables, fs::perms::owner_read | fs::perms::owner_write);
     write_file_atomically((snapshot / "packages.json").string(), packages() + "\n");
     write_git(snapshot);
   } catch (const std::exception& error) {

@@ -2,7 +2,6 @@
 // The folder `snapshot` of a run: what the run was started with, beside its configuration.
 
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -10,14 +9,8 @@
 
 namespace s2s::run {
 
-/// Returns the environment variables that programs of a training read (CUDA_*, NCCL_*, OMP_*,
-/// SLURM_*, PATH, ...), without secrets: *** is the value of a variable with a secret name, and of
-/// a text that contains one or a password in an address. `environment`: NAME=VALUE, as `environ`.
-std::map<std::string, std::string> recorded_environment(
-    const std::vector<std::string>& environment);
-
 /// Writes the files of the last start, in place of those before:
-///   environment.json   recorded_environment
+///   environment.json   recorded_environment (recorded_variables.h), readable by the owner
 ///   packages.json      the shared libraries of the process, with the file that each is and its
 ///                      build id; the operating system
 ///   git.json           work tree, branch, commit, tracked files that differ from git's index

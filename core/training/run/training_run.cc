@@ -23,6 +23,7 @@
 #include "eval/validator.h"
 #include "run/bad_steps.h"
 #include "run/early_stopping.h"
+#include "run/logged_options.h"
 #include "run/manifest.h"
 #include "run/open_run.h"
 #include "run/progress_observer.h"
@@ -101,6 +102,12 @@ CheckpointSettings checkpoint_settings(const OpenRun& run, const ParallelStrateg
   return out;
 }
 
+/// exp_manager.name, with references in place of other variables than recorded ones.
+std::string logged_name(const Config& config, const std::string& name) {
+  const Config logged = logged_value(config, "exp_manager.name");
+  return logged.is_scalar() ? logged.text() : name;
+}
+
 /// Describes the run to its loggers.
 LoggedRun logged_run(const OpenRun& run, int64_t steps_done) {
   const RunOptions& settings = run.setup.builder().settings();
@@ -110,7 +117,7 @@ LoggedRun logged_run(const OpenRun& run, int64_t steps_done) {
   logged.id = run_id_of(run.folder.file("manifest.json"));
   logged.name = manager.explicit_log_dir && manager.name == ExpManagerBlock().name
                     ? folder.filename().string()
-                    : manager.name;
+                    : logged_name(run.setup.config(), manager.name);
   logged.folder = folder.string();
   logged.steps_done = steps_done;
   logged.max_steps = settings.trainer.max_steps;

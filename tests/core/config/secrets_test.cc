@@ -47,14 +47,16 @@ TEST_CASE("names of secrets are told from names of a model's tokens and keys") {
       "github-token "
       "AWS_SESSION_TOKEN S2S_JOB_TOKEN wandb_api_key WANDB_API_KEY apiKey APIKey apikey api.key "
       "aws_secret_access_key private_key storage_key password db_password PASSWORD user-passwd "
-      "passphrase client_secret SecretKey credentials bearer");
+      "passphrase client_secret SecretKey credentials bearer SLURM_JWT db_pass OMP_PASS pass auth "
+      "SLURM_SPANK_X_AUTH github_pat GITHUB_PAT azure_sas sas jwt dbPass");
   for (std::string name; secrets >> name;) CHECK_MESSAGE(s2s::is_secret_name(name), name);
   std::istringstream others(
       "tokenizer tokens num_tokens max_tokens bos_token eos_token_id pad_token user_token "
       "text_token "
       "special_tokens token_id tokens_per_frame key keys num_key_value_heads sort_key k_key "
       "key_bias "
-      "group_by_key lambda_token author secretary keyword monkey passes low_pass compass batch -");
+      "group_by_key lambda_token author secretary keyword monkey passes low_pass compass batch "
+      "path PATH pattern author authors high_pass forward_pass bypass sass patience patch -");
   for (std::string name; others >> name;) CHECK_MESSAGE(!s2s::is_secret_name(name), name);
 }
 
@@ -159,6 +161,59 @@ TEST_CASE("words of a command line are shown without secrets") {
                           "--password=***",
                           "--json"};
   CHECK(s2s::shown_words(words) == expected);
+}
+
+TEST_CASE("a secret of one word is masked in all words, and so are those of the shell") {
+  const Variable token("S2S_TEST_HF_TOKEN", "hf_do_not_tell"), pin("S2S_TEST_PIN_PASS", "1234567");
+  using Words = std::vector<std::string>;
+  const Words words = {"a.hf_token=abcdef",
+                       "b.note=x-abcdef",
+                       "c={db_pass: secret-9}",
+                       "d=[secret-9, 1]",
+                       "--api-key",
+                       "key-of-me",
+                       "key-of-me.yaml",
+                       "e=hf_do_not_tell",
+                       "f=1234567",
+                       "g=https://u:word@h/x",
+                       "https://u:word@h/x.yaml"};
+  const Words expected = {"a.hf_token=***",
+                          "b.note=***",
+                          "c={db_pass: \"***\"}",
+                          "d=***",
+                          "--api-key",
+                          "***",
+                          "***",
+                          "e=***",
+                          "f=1234567",
+                          "g=https://u:***@h/x",
+                          "https://u:***@h/x.yaml"};
+  CHECK(s2s::shown_words(words) == expected);
+}
+
+TEST_CASE("addresses with passwords are not stored, and shown without them") {
+  const Variable host("S2S_TEST_ROOT", "example.org"), word("S2S_TEST_WORD", "of-me");
+  const Variable url("S2S_TEST_URL", "https://me:of-me@h");
+  const std::string text =
+      "{a: 'https://u:pw1@h', b: 'https://u:pw2@${oc.env:S2S_TEST_ROOT}', c: '${a}/x',\n"
+      " d: 'https://u:${oc.env:S2S_TEST_WORD}@h', e: '${oc.env:S2S_TEST_URL}',\n"
+      " f: '${oc.env:S2S_TEST_NOTHING,https://u:pw3@h}', g: 'https://h:80/x@y'}";
+  const std::string written = stored(text);
+  CAPTURE(written);
+  for (const char* key : {"a", "b", "c"}) CHECK(yaml(written).find(key)->is_missing());
+  CHECK(has(written, "d: \"https://u:${oc.env:S2S_TEST_WORD}@h\""));
+  CHECK(has(written, "e: \"${oc.env:S2S_TEST_URL}\""));
+  CHECK(has(written, "f: \"${oc.env:S2S_TEST_NOTHING}\""));
+  CHECK(has(written, "https://h:80/x@y"));
+  const Config seen = s2s::shown_config(resolved_node(text));
+  CHECK(seen.find("a")->text() == "https://u:***@h");
+  CHECK(seen.find("e")->text() == "https://me:***@h");
+  const std::string all = s2s::write_yaml(seen, {.show_origins = true});
+  for (const char* secret : {"pw1", "pw2", "pw3", "of-me"}) CHECK_FALSE(has(all, secret));
+  const std::string message =
+      error_of([&] { yaml("{a: 'https://u:pw1@h'}").find("a")->as_int("a"); });
+  CHECK(has(message, "https://u:***@h"));
+  CHECK_FALSE(has(message, "pw1"));
 }
 
 TEST_CASE("neither origins nor messages of the command line tell a secret") {
