@@ -41,7 +41,13 @@ template <class Read>
 void read_lines(const std::string& path, const Read& read) {
   if (fs::is_directory(path)) throw_file(path, "this is a folder");
   if (!fs::exists(path)) throw_file(path, "there is no such file");
-  const std::string text = read_small_file(path, kLongestFile);
+  std::string text;
+  try {
+    text = read_small_file(path, kLongestFile);
+  } catch (const std::system_error& error) {
+    throw_file(path,
+               fs::is_regular_file(path) ? error.code().message() : "this is no regular file");
+  }
   data::LineOrigin origin{printable_name(path), 0};
   bool has_any = false;
   for (size_t begin = 0; begin < text.size();) {

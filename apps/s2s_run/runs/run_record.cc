@@ -1,16 +1,15 @@
 #include "s2s_run/runs/run_record.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <set>
-#include <sstream>
 
 #include "base/foreign_json.h"
 #include "base/number_text.h"
 #include "config/config_tree.h"
 #include "config/load_config.h"
 #include "s2s/error.h"
+#include "s2s_run/runs/run_metrics.h"
 
 namespace s2s::run {
 namespace {
@@ -19,7 +18,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr int kMaxDepth = 4;  // of runs below a given folder
-constexpr size_t kMaxMetricsBytes = size_t{1} << 32U;
 constexpr const char* kMissing = "-";
 
 Error no_run_error(const std::string& folder) {
@@ -58,27 +56,6 @@ json read_object(const fs::path& file) {
   return value.is_object() ? value : json::object();
 }
 
-/// Lines that are no JSON objects are left out: a run may be writing, or have crashed.
-void read_metrics(const fs::path& file, RunRecord& run) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored)) return;
-  std::istringstream in(read_small_file(file.string(), kMaxMetricsBytes));
-  for (std::string line; std::getline(in, line);) {
-    json values = try_parse_foreign_json(line);
-    if (!values.is_object() || !values.contains("step")) continue;
-    const json& step = values.at("step");
-    if (!step.is_number_integer()) continue;
-    const auto set = values.find("validation");
-    if (set == values.end()) {
-      const auto number = step.get<int64_t>();
-      run.steps[number] = std::move(values);
-    } else if (set->is_string()) {
-      const std::string name = set->get<std::string>();
-      run.validations[name] = std::move(values);
-    }
-  }
-}
-
 void read_checkpoint(const fs::path& folder, RunRecord& run) {
   std::error_code ignored;
   const fs::path target = fs::read_symlink(folder / "last", ignored);
@@ -92,7 +69,7 @@ void read_checkpoint(const fs::path& folder, RunRecord& run) {
   }
 }
 
-RunRecord read_run(const std::string& folder) {
+RunRecord read_run(const std::string& folder, Validations validations) {
   RunRecord run;
   run.path = folder;
   const fs::path path = folder;
@@ -101,7 +78,7 @@ RunRecord read_run(const std::string& folder) {
   if (fs::is_regular_file(path / "config.yaml", ignored)) {
     run.config = config_values(load_config((path / "config.yaml").string()));
   }
-  read_metrics(path / "metrics.jsonl", run);
+  read_last_metrics(run, validations);
   read_checkpoint(path / "checkpoints", run);
   return run;
 }
@@ -163,23 +140,6 @@ std::map<std::string, std::string> plugins_of(const RunRecord& run) {
   return plugins;
 }
 
-std::string text_of(const json& line, const std::string& key) {
-  const auto found = line.find(key);
-  if (found == line.end()) return kMissing;
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
-
-bool is_equal(const json& first, const json& second, const std::string& key, double rtol) {
-  const auto a = RunRecord::number(first, key), b = RunRecord::number(second, key);
-  if (!a || !b) return text_of(first, key) == text_of(second, key);
-  return *a == *b || std::abs(*a - *b) <= rtol * std::max(std::abs(*a), std::abs(*b));
-}
-
-/// What the clock and the memory say differs between any two runs.
-bool is_of_the_machine(const std::string& key) {
-  return key.ends_with("_s") || key.ends_with("_bytes") || key == "utilization";
-}
-
 }  // namespace
 
 const std::string* RunRecord::value(const std::string& key) const {
@@ -199,7 +159,7 @@ std::optional<double> RunRecord::number(const json& line, const std::string& key
   return found->get<double>();
 }
 
-std::vector<RunRecord> read_runs(const std::vector<std::string>& folders) {
+std::vector<RunRecord> read_runs(const std::vector<std::string>& folders, Validations validations) {
   std::vector<std::string> paths;
   for (const std::string& folder : folders) {
     const size_t before = paths.size();
@@ -207,7 +167,7 @@ std::vector<RunRecord> read_runs(const std::vector<std::string>& folders) {
     if (paths.size() == before) throw no_run_error(folder);
   }
   std::vector<RunRecord> runs;
-  for (const std::string& path : paths) runs.push_back(read_run(path));
+  for (const std::string& path : paths) runs.push_back(read_run(path, validations));
   name_runs(runs);
   return runs;
 }
@@ -256,29 +216,6 @@ std::vector<ConfigDifference> program_differences(const std::vector<RunRecord>& 
     });
   }
   return out;
-}
-
-Parting find_parting(const RunRecord& first, const RunRecord& second, double rtol) {
-  Parting parting;
-  std::set<std::string> differing;
-  for (const auto& [step, line] : first.steps) {
-    const auto found = second.steps.find(step);
-    if (found == second.steps.end()) continue;
-    ++parting.num_common;
-    if (parting.loss) continue;
-    const json& other = found->second;
-    for (const auto& [key, value] : line.items()) {
-      if (key == "step" || key == "loss" || is_of_the_machine(key)) continue;
-      if (is_equal(line, other, key, rtol)) continue;
-      if (!differing.insert(key).second) continue;
-      parting.before.push_back({step, key, text_of(line, key), text_of(other, key)});
-    }
-    if (is_equal(line, other, "loss", rtol)) continue;
-    parting.loss = {step, "loss", text_of(line, "loss"), text_of(other, "loss")};
-    parting.has_batches = line.contains("batch") && other.contains("batch");
-    parting.is_same_batch = parting.has_batches && is_equal(line, other, "batch", 0);
-  }
-  return parting;
 }
 
 }  // namespace s2s::run

@@ -27,8 +27,8 @@ std::string started(const RunRecord& run) {
 }
 
 std::string last_loss(const RunRecord& run) {
-  if (run.steps.empty()) return "-";
-  const auto loss = RunRecord::number(run.steps.rbegin()->second, "loss");
+  if (run.last.is_null()) return "-";
+  const auto loss = RunRecord::number(run.last, "loss");
   return loss ? fmt::format("{:.4f}", *loss) : "-";
 }
 
@@ -44,7 +44,7 @@ ordered_json facts_json(const RunRecord& run) {
                       {"max_steps", run.max_steps()},
                       {"checkpoint", run.checkpoint},
                       {"manifest", run.manifest}};
-  if (!run.steps.empty()) out["last"] = run.steps.rbegin()->second;
+  if (!run.last.is_null()) out["last"] = run.last;
   out["validations"] = run.validations;
   return out;
 }
@@ -68,7 +68,8 @@ std::string own_values(const std::vector<ConfigDifference>& differences, size_t 
 }
 
 int list_runs(const Folders& folders, const Invocation& invocation) {
-  const std::vector<RunRecord> runs = read_runs(folders);
+  const auto validations = invocation.json ? Validations::kRead : Validations::kLeaveOut;
+  const std::vector<RunRecord> runs = read_runs(folders, validations);
   const std::vector<ConfigDifference> differences = config_differences(runs);
   if (invocation.json) {
     ordered_json out = ordered_json::array();
@@ -111,8 +112,8 @@ void print_run(const RunRecord& run) {
     for (const auto& word : *command) words.push_back(text_of(word));
     rows.push_back({"command", joined(words, " ")});
   }
-  if (!run.steps.empty()) {
-    for (const auto& [key, value] : run.steps.rbegin()->second.items()) {
+  if (!run.last.is_null()) {
+    for (const auto& [key, value] : run.last.items()) {
       rows.push_back({key, text_of(value)});
     }
   }
@@ -125,7 +126,7 @@ void print_run(const RunRecord& run) {
 }
 
 int show_runs(const Folders& folders, const Invocation& invocation) {
-  const std::vector<RunRecord> runs = read_runs(folders);
+  const std::vector<RunRecord> runs = read_runs(folders, Validations::kRead);
   if (invocation.json) {
     ordered_json out = ordered_json::array();
     for (const RunRecord& run : runs) {

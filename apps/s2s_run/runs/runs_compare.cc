@@ -110,7 +110,7 @@ void print_table(const std::string& title, const std::vector<RunRecord>& runs,
 
 int compare_runs(const CompareRunsArguments& arguments, const Invocation& invocation) {
   if (!arguments.html.empty()) require_new({arguments.html}, arguments.force);
-  const std::vector<RunRecord> runs = read_runs(arguments.folders);
+  const std::vector<RunRecord> runs = read_runs(arguments.folders, Validations::kLeaveOut);
   if (runs.size() == 1) throw one_run_error(runs.front());
   std::vector<std::string> firsts;  // a sentence for each pair
   std::string text;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "base/atomic_file.h"
 #include "base/text.h"
 #include "eval/report/report_files.h"
@@ -44,8 +42,7 @@ std::string table(const std::string& title, const std::vector<RunRecord>& runs,
 Json curves_of(const std::vector<RunRecord>& runs) {
   Json curves = Json::array();
   for (const RunRecord& run : runs) {
-    const std::string file = (std::filesystem::path(run.path) / "metrics.jsonl").string();
-    for (const Curve& curve : read_curves(file)) {
+    for (const Curve& curve : read_curves(run.metrics_path())) {
       Json json = curve_json(curve);
       json["chart"] =
           curve.validation.empty() ? curve.name : curve.name + " (" + curve.validation + ")";

@@ -51,6 +51,15 @@ Error read_error(const std::string& path, int error_number) {
               "was changed. If the file cannot be recovered, move it away"};
 }
 
+Error line_error(const std::string& path, size_t at, size_t max_bytes) {
+  return {ExitCode::kData, "io/line",
+          path + ": no line break in more than " + std::to_string(max_bytes) + " bytes from byte " +
+              std::to_string(at) +
+              " on\n"
+              "  expected:  a file of lines, without a hole\n"
+              "  next:      restore the file from a copy, or move it away"};
+}
+
 bool says_no_file(int error_number) {
   constexpr std::array kCodes = {ENOENT, ENOTDIR, EISDIR, EINVAL, EFBIG, ELOOP, ENAMETOOLONG};
   return std::find(kCodes.begin(), kCodes.end(), error_number) != kCodes.end();

@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <system_error>
 
 #include "base/atomic_file.h"
-#include "base/foreign_json.h"
 #include "base/machine.h"
+#include "train/metrics_file.h"
 #include "train/train_errors.h"
 
 namespace s2s {
@@ -20,44 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
-
-/// An upper limit: the file of a run with 10 million steps is smaller.
-constexpr size_t kMaxMetricsBytes = size_t{1} << 32U;
-
-/// What remains of metrics.jsonl when a run resumes.
-struct KeptLines {
-  std::string text;
-  int64_t last_step = 0;     // of all lines, including dropped ones
-  int64_t first_odd = 0;     // 1-based number of the first invalid line; 0: every line is valid
-  bool is_last_odd = false;  // only the last line is invalid, as after a crash during a write
-};
-
-std::optional<int64_t> step_of_line(std::string_view line) {
-  const auto parsed = try_parse_foreign_json(line);
-  if (!parsed.is_object() || !parsed.contains("step")) return std::nullopt;
-  const auto& step = parsed.at("step");
-  return step.is_number_integer() ? std::optional(step.get<int64_t>()) : std::nullopt;
-}
-
-/// Returns the lines of the steps up to `steps_done`.
-KeptLines kept_lines(std::string_view text, int64_t steps_done) {
-  KeptLines kept;
-  for (int64_t number = 1; !text.empty(); ++number) {
-    const size_t length = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, length);
-    text.remove_prefix(std::min(length + 1, text.size()));
-    const std::optional<int64_t> step = step_of_line(line);
-    if (!step && kept.first_odd == 0) {
-      kept.first_odd = number;
-      kept.is_last_odd = text.empty();
-    }
-    // Validation lines carry the number of steps done. Step lines carry the 1-based step.
-    if (!step) continue;
-    kept.last_step = std::max(kept.last_step, *step);
-    if (*step <= steps_done) kept.text.append(line) += '\n';
-  }
-  return kept;
-}
 
 void add_rates(const StepReport& report, ordered_json& line) {
   line["frames_per_s"] = static_cast<double>(report.frames) / report.step_time_s;
@@ -158,16 +118,15 @@ MetricsLog::MetricsLog(std::string path, int64_t steps_done,
 
 void MetricsLog::keep_lines(int64_t steps_done,
                             const std::function<void(const std::string&)>& warn) const {
-  KeptLines kept;
+  MetricsCut cut;
   try {
-    kept = kept_lines(read_small_file(path_, kMaxMetricsBytes), steps_done);
+    cut = cut_metrics(path_, steps_done);
   } catch (const std::system_error& error) {
     throw_run_folder(path_, error.code().message());
   }
-  write_file_atomically(path_, kept.text);
   if (!warn) return;
-  if (kept.first_odd > 0 && !kept.is_last_odd) warn(odd_metrics_line(path_, kept.first_odd));
-  if (kept.last_step < steps_done) warn(missing_metrics(path_, kept.last_step, steps_done));
+  if (cut.first_odd > 0) warn(odd_metrics_line(path_, cut.first_odd));
+  if (cut.last_step < steps_done) warn(missing_metrics(path_, cut.last_step, steps_done));
 }
 
 void MetricsLog::append(const ordered_json& line) const {

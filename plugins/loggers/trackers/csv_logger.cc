@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace s2s::trackers {
 namespace {
@@ -41,16 +42,6 @@ std::string csv_header(const std::vector<std::string>& columns) {
   return line + "\n";
 }
 
-/// The complete lines of a file.
-std::vector<std::string_view> csv_lines(std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(end + 1);
-  }
-  return lines;
-}
-
 int64_t step_of_row(std::string_view line) {
   int64_t step = -1;
   std::from_chars(line.data(), line.data() + line.size(), step);
@@ -63,30 +54,32 @@ void CsvLogger::start(const LoggedRun& run) {
   const std::string folder = options_.save_dir.value_or(run.folder);
   path_ = folder + "/metrics.csv";
   replace_file(folder + "/hparams.yaml", run.config_yaml);
-  const std::string text = text_of_file(path_);
-  const std::vector<std::string_view> lines = csv_lines(text);
   columns_ = {"step"};
-  if (!lines.empty() && csv_cells(lines[0])[0] == "step") columns_ = csv_cells(lines[0]);
-  std::string kept = csv_header(columns_);
-  for (size_t i = 1; i < lines.size(); ++i) {
-    const int64_t step = step_of_row(lines[i]);
-    if (step >= 0 && step <= run.steps_done) kept.append(lines[i]) += '\n';
-  }
-  replace_file(path_, kept);
+  visit_lines(path_, [&](const std::string& line) {
+    std::vector<std::string> cells = csv_cells(line);
+    if (cells[0] == "step") columns_ = std::move(cells);
+    return false;
+  });
+  rewrite_rows([&](const std::string& row) {
+    const int64_t step = step_of_row(row);
+    return step >= 0 && step <= run.steps_done ? row + "\n" : "";
+  });
   file_ = std::make_unique<RecordFile>(path_, options_.flush_secs);
+}
+
+void CsvLogger::rewrite_rows(const std::function<std::string(const std::string&)>& change) {
+  bool is_header = true;
+  rewrite_lines(path_, csv_header(columns_), [&](const std::string& line) {
+    return std::exchange(is_header, false) ? std::string() : change(line);
+  });
 }
 
 void CsvLogger::add_columns(const std::vector<std::string>& names) {
   file_->flush();
   file_.reset();
   columns_.insert(columns_.end(), names.begin(), names.end());
-  const std::string text = text_of_file(path_);
-  std::string wider = csv_header(columns_);
-  const std::vector<std::string_view> lines = csv_lines(text);
-  for (size_t i = 1; i < lines.size(); ++i) {
-    wider.append(lines[i]).append(names.size(), ',') += '\n';
-  }
-  replace_file(path_, wider);
+  const std::string added = std::string(names.size(), ',') + "\n";
+  rewrite_rows([&](const std::string& row) { return row + added; });
   file_ = std::make_unique<RecordFile>(path_, options_.flush_secs);
 }
 

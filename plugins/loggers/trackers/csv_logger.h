@@ -1,6 +1,7 @@
 #pragma once
 // metrics.csv and hparams.yaml, as Lightning's CSVLogger writes them.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ class CsvLogger : public RunLogger {
   void flush() override;
 
  private:
+  /// Writes the file again with the header of columns_, and each row as `change` returns it.
+  void rewrite_rows(const std::function<std::string(const std::string&)>& change);
   void add_columns(const std::vector<std::string>& names);
 
   CsvOptions options_;

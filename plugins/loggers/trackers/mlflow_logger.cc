@@ -206,19 +206,16 @@ void MlflowLogger::write_tags(const LoggedRun& run) const {
 }
 
 void MlflowLogger::keep_metrics(int64_t steps_done) const {
+  std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/metrics")) {
-    if (!entry.is_regular_file()) continue;
-    std::istringstream lines(text_of_file(entry.path().string()));
-    std::string kept;
-    for (std::string line; std::getline(lines, line);) {
+    if (entry.is_regular_file()) paths.push_back(entry.path().string());
+  }
+  for (const std::string& path : paths) {
+    rewrite_lines(path, "", [&](const std::string& line) {
       const int64_t step = step_of_metric(line);
-      if (step >= 0 && step <= steps_done && !lines.eof()) kept += line + "\n";
-    }
-    if (kept.empty()) {
-      std::filesystem::remove(entry.path());
-    } else {
-      replace_file(entry.path().string(), kept);
-    }
+      return step >= 0 && step <= steps_done ? line + "\n" : "";
+    });
+    if (std::filesystem::file_size(path) == 0) std::filesystem::remove(path);
   }
 }
 

@@ -1,12 +1,15 @@
 #include "record_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -19,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kBufferBytes = size_t{256} << 10;
-constexpr size_t kMaxFileBytes = size_t{16} << 30;
+constexpr size_t kMaxLineBytes = size_t{16} << 20;
 
 [[noreturn]] void throw_system(const std::string& path) {
   throw std::system_error(errno, std::generic_category(), path);
@@ -90,7 +93,79 @@ void replace_file(const std::string& path, std::string_view bytes) {
 
 std::string text_of_file(const std::string& path) {
   if (!fs::exists(path)) return "";
-  return read_small_file(path, kMaxFileBytes);
+  return read_small_file(path);
+}
+
+InputFile::InputFile(std::string path)
+    : path_(std::move(path)), file_(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (file_ < 0) throw_system(path_);
+  struct stat status {};
+  const bool is_known = fstat(file_, &status) == 0;
+  if (!is_known || !S_ISREG(status.st_mode)) {
+    const int reason = is_known ? EINVAL : errno;
+    close(file_);
+    errno = reason;
+    throw_system(path_);
+  }
+  size_ = static_cast<size_t>(status.st_size);
+}
+
+InputFile::~InputFile() { close(file_); }
+
+std::string_view InputFile::read(size_t at, size_t num_bytes) {
+  if (at < block_at_ || at + num_bytes > block_at_ + block_.size()) {
+    block_at_ = at;
+    block_.resize(std::max(num_bytes, kBufferBytes));
+    size_t length = 0;
+    while (length < block_.size()) {
+      const ssize_t got = pread(file_, block_.data() + length, block_.size() - length,
+                                static_cast<off_t>(at + length));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) throw_system(path_);
+      if (got == 0) break;
+      length += static_cast<size_t>(got);
+    }
+    block_.resize(length);
+  }
+  const std::string_view block = block_;
+  return block.substr(std::min(at - block_at_, block.size()), num_bytes);
+}
+
+void visit_lines(const std::string& path, const std::function<bool(const std::string&)>& visit) {
+  if (!fs::exists(path)) return;
+  InputFile file(path);
+  std::string line;
+  for (size_t at = 0; at < file.size();) {
+    std::string_view block = file.read(at, kBufferBytes);
+    if (block.empty()) return;
+    at += block.size();
+    for (size_t end = block.find('\n'); end != std::string_view::npos; end = block.find('\n')) {
+      line += block.substr(0, end);
+      if (!visit(line)) return;
+      line.clear();
+      block.remove_prefix(end + 1);
+    }
+    line += block;
+    if (line.size() <= kMaxLineBytes) continue;
+    errno = EFBIG;
+    throw_system(path);
+  }
+}
+
+void rewrite_lines(const std::string& path, std::string_view begin,
+                   const std::function<std::string(const std::string&)>& change) {
+  const std::string partial = path + ".partial";
+  fs::remove(partial);
+  {
+    RecordFile out(partial, std::numeric_limits<double>::infinity());
+    out.append(begin);
+    visit_lines(path, [&](const std::string& line) {
+      out.append(change(line));
+      return true;
+    });
+    out.flush();
+  }
+  fs::rename(partial, path);
 }
 
 std::string path_of_tag(std::string_view tag) {

@@ -2,6 +2,8 @@
 // Files that loggers append to, and names below a folder.
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -49,8 +51,39 @@ void append_to(const std::string& path, std::string_view bytes);
 /// std::system_error with the path.
 void replace_file(const std::string& path, std::string_view bytes);
 
-/// The text of a file, or "" when there is none. Errors: std::system_error.
+/// The text of a small file, or "" when there is none. Errors: std::system_error.
 std::string text_of_file(const std::string& path);
+
+/// Reads a file of any size: one block of it is in memory.
+class InputFile {
+ public:
+  /// Errors: std::system_error with the path, also for what is no regular file.
+  explicit InputFile(std::string path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  size_t size() const { return size_; }
+  /// `num_bytes` bytes from `at` on, less at the end of the file; valid until the next call.
+  std::string_view read(size_t at, size_t num_bytes);
+
+ private:
+  std::string path_;
+  int file_ = -1;
+  size_t size_ = 0;
+  std::string block_;
+  size_t block_at_ = 0;
+};
+
+/// Calls `visit` with each complete line of a file, without its line break, until it returns false.
+/// No file has no lines. Errors: std::system_error with the path; EFBIG for a line of more than 16
+/// MiB.
+void visit_lines(const std::string& path, const std::function<bool(const std::string&)>& visit);
+
+/// Replaces a file by `begin` and what `change` returns for each of its complete lines. Only a
+/// block is in memory. Errors: as of visit_lines and replace_file.
+void rewrite_lines(const std::string& path, std::string_view begin,
+                   const std::function<std::string(const std::string&)>& change);
 
 /// A relative path made of a tag: letters, digits and _-. stay, all else becomes _, and no part is
 /// empty, "." or "..".

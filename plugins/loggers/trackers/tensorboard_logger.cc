@@ -25,6 +25,8 @@ constexpr int64_t kStatusSuccess = 1, kStatusRunning = 3;
 constexpr char kPrefixOfFiles[] = "events.out.tfevents.";
 /// Of a record, in addition to its data.
 constexpr size_t kRecordBytes = 16;
+/// No sound or picture of a run is larger.
+constexpr size_t kMaxEventBytes = size_t{1} << 30;
 
 /// TensorBoard reads the files of a folder in the order of their names, which begin with their
 /// time in seconds: two processes of a run must not share one.
@@ -51,14 +53,16 @@ int64_t summary_step(std::string_view event) {
 /// Cuts an event file before its first event of a later step, and before a record that a crash has
 /// cut off.
 void cut_events(const std::string& path, int64_t steps_done) {
-  const std::string file = text_of_file(path);
+  InputFile file(path);
   size_t at = 0;
   while (at + kRecordBytes <= file.size()) {
+    const std::string head(file.read(at, kRecordBytes - 4));
     uint64_t length = 0;
-    for (size_t i = 8; i-- > 0;) length = length << 8U | static_cast<uint8_t>(file[at + i]);
-    if (length > file.size() - at - kRecordBytes) break;
-    const std::string_view event = std::string_view(file).substr(at + kRecordBytes - 4, length);
-    if (summary_step(event) > steps_done) break;
+    for (size_t i = 8; i-- > 0;) length = length << 8U | static_cast<uint8_t>(head.at(i));
+    const std::string_view of_length = std::string_view(head).substr(0, 8);
+    const bool is_whole = head.substr(8) == little_endian_bytes(masked_crc32c(of_length), 4);
+    if (!is_whole || length > std::min(file.size() - at - kRecordBytes, kMaxEventBytes)) break;
+    if (summary_step(file.read(at + kRecordBytes - 4, length)) > steps_done) break;
     at += kRecordBytes + length;
   }
   if (at < file.size()) std::filesystem::resize_file(path, at);

@@ -27,29 +27,52 @@ uint64_t little_endian_number(std::string_view bytes) {
   return value;
 }
 
-}  // namespace
-
-std::vector<WandbRecord> wandb_records(std::string_view file) {
-  std::vector<WandbRecord> records;
-  if (!file.starts_with(kFileHeader)) return records;
-  std::string data;
-  for (size_t at = kFileHeader.size(); at + kPartHeader <= file.size();) {
+/// read(at, num_bytes): bytes of a file of `size` bytes.
+template <class Read, class Visit>
+void visit_records(size_t size, const Read& read, const Visit& visit) {
+  if (read(0, kFileHeader.size()) != kFileHeader) return;
+  WandbRecord record;
+  for (size_t at = kFileHeader.size(); at + kPartHeader <= size;) {
     const size_t left = kBlock - at % kBlock;
     if (left < kPartHeader) {
       at += left;
       continue;
     }
-    const size_t length = little_endian_number(file.substr(at + 4, 2));
-    const int type = static_cast<uint8_t>(file[at + 6]);
-    if (at + kPartHeader + length > file.size()) break;
-    const std::string_view part = file.substr(at + kPartHeader, length);
-    if (part_checksum(part, type) != little_endian_number(file.substr(at, 4))) break;
+    const std::string head(read(at, kPartHeader));
+    if (head.size() < kPartHeader) return;
+    const size_t length = little_endian_number(std::string_view(head).substr(4, 2));
+    const int type = static_cast<uint8_t>(head[6]);
+    if (at + kPartHeader + length > size) return;
+    const std::string_view part = read(at + kPartHeader, length);
+    const uint64_t checksum = little_endian_number(std::string_view(head).substr(0, 4));
+    if (part_checksum(part, type) != checksum) return;
     at += kPartHeader + length;
-    if (type == kFull || type == kFirst) data.clear();
-    data += part;
-    if (type == kFull || type == kLast) records.push_back({data, at});
+    if (type == kFull || type == kFirst) record.data.clear();
+    record.data += part;
+    record.end = at;
+    if ((type == kFull || type == kLast) && !visit(record)) return;
   }
+}
+
+}  // namespace
+
+std::vector<WandbRecord> wandb_records(std::string_view file) {
+  std::vector<WandbRecord> records;
+  visit_records(
+      file.size(), [&](size_t at, size_t num_bytes) { return file.substr(at, num_bytes); },
+      [&](const WandbRecord& record) {
+        records.push_back(record);
+        return true;
+      });
   return records;
+}
+
+void visit_wandb_records(const std::string& path,
+                         const std::function<bool(const WandbRecord&)>& visit) {
+  if (!std::filesystem::exists(path)) return;
+  InputFile file(path);
+  visit_records(
+      file.size(), [&](size_t at, size_t num_bytes) { return file.read(at, num_bytes); }, visit);
 }
 
 WandbLog::WandbLog(const std::string& path, size_t end, double flush_secs) {

@@ -22,6 +22,11 @@ struct WandbRecord {
 /// file with another header.
 std::vector<WandbRecord> wandb_records(std::string_view file);
 
+/// Calls `visit` with these records of a file until it returns false. A block and a record are in
+/// memory. No file has no records. Errors: std::system_error with the path.
+void visit_wandb_records(const std::string& path,
+                         const std::function<bool(const WandbRecord&)>& visit);
+
 /// Appends records. Blocks of 32768 bytes hold parts of records, each with a CRC-32, a length and a
 /// type. Source: wandb/sdk/internal/datastore.py and LevelDB's doc/log_format.md.
 class WandbLog {

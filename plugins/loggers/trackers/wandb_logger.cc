@@ -127,12 +127,12 @@ bool WandbLogger::open(const LoggedRun& run, const std::string& id) {
   folder_ = newest_offline_run(wandb, id);
   size_t end = 0;
   if (!folder_.empty() && !std::filesystem::exists(folder_ + name + ".synced")) {
-    const std::string file = text_of_file(folder_ + name);
-    for (const WandbRecord& record : wandb_records(file)) {
-      if (is_exit(record.data) || history_step(record.data) > run.steps_done) break;
+    visit_wandb_records(folder_ + name, [&](const WandbRecord& record) {
+      if (is_exit(record.data) || history_step(record.data) > run.steps_done) return false;
       end = record.end;
       ++num_records_;
-    }
+      return true;
+    });
   } else {
     for (double time_s = start_s_; folder_.empty() || std::filesystem::exists(folder_); ++time_s) {
       folder_ = wandb + "/offline-run-" + date_text(time_s) + "-" + id;

@@ -72,6 +72,29 @@ TEST_CASE("runs show prints the command and the last metrics of a run") {
   CHECK(contains(outcome.output, "dev text_loss"));
 }
 
+TEST_CASE("runs show has the last step and validation of a file longer than a block") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "long";
+  fs::create_directories(run);
+  std::string text = "{\"step\":1,\"validation\":\"dev\",\"loss\":9}\n";
+  for (int step = 1; text.size() < 2'000'000; ++step) {
+    text += "{\"step\":" + std::to_string(step) + ",\"loss\":" + std::to_string(step) + ".5}\n";
+    if (step == 10) text += "{\"step\":10,\"validation\":\"dev\",\"loss\":7}\n";
+  }
+  const size_t last = text.rfind("\"loss\":") + 7;
+  const std::string loss = text.substr(last, text.rfind('}') - last);
+  std::ofstream(run / "metrics.jsonl") << text << "{\"step\":99,\"lo";
+  const Outcome outcome = run_s2s({"runs", "show", "--json", run.string()});
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  const json shown = json::parse(outcome.output)[0];
+  CHECK(shown["last"]["loss"].dump() == loss);
+  CHECK(shown["validations"]["dev"]["loss"] == 7);
+  fs::resize_file(run / "metrics.jsonl", uintmax_t{1} << 38);
+  const Outcome hole = run_s2s({"runs", "list", run.string()});
+  CHECK(hole.exit_code == 5);
+  CHECK_MESSAGE(contains(hole.output, "[io/line] " + run.string()), hole.output);
+}
+
 TEST_CASE("runs compare names the first step whose loss differs, and its batch") {
   const json equal = compared({"a", "again"});
   CHECK(equal["config"].empty());

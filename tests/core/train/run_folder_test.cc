@@ -1,12 +1,17 @@
 #include "train/run_folder.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "common/temporary_folder.h"
+#include "s2s/error.h"
+#include "train/metrics_file.h"
 
 namespace {
 
@@ -57,6 +62,63 @@ TEST_CASE("lines that a power cut took are told where a run goes on") {
   CHECK(text == "{\"step\":1}\n{\"step\":2}\n");
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].starts_with("metrics.jsonl lacks the lines of steps 3 to 5, which"));
+}
+
+TEST_CASE("a file that is empty, torn, without a last line break or with CR LF goes on") {
+  CHECK(resumed("", 0).first.empty());
+  CHECK(resumed("{\"step\":1}", 1).first == "{\"step\":1}\n");
+  CHECK(resumed("{\"step\":1}", 0).first.empty());
+  CHECK(resumed("{\"st", 0).first.empty());
+  CHECK(resumed("{\"step\":1}\r\n{\"step\":2}\r\n", 1).first == "{\"step\":1}\r\n");
+  const std::string torn = "{\"step\":1}\n{\"step\":2,\"lo{\"step\":2,\"loss\":1}\n{\"step\":2}\n";
+  CHECK(resumed(torn, 2).first == "{\"step\":1}\n{\"step\":2}\n");
+}
+
+TEST_CASE("the step of a line is the same for lines of the program and for other JSON") {
+  CHECK(s2s::step_of_metrics(R"({"step":7,"loss":1.5})") == 7);
+  CHECK(s2s::step_of_metrics(R"({"step":7})") == 7);
+  CHECK(s2s::step_of_metrics(R"({ "loss":1, "step" : 7 })") == 7);
+  CHECK(s2s::step_of_metrics(R"({"step":7,"validation":"a{b}"})") == 7);
+  for (const char* const none :
+       {"", "{", "}", R"({"step":7.5})", R"({"step":7e2})", R"({"step":99999999999999999999})",
+        R"({"step":)", R"({"step":7,"lo{"step":7})"}) {
+    CHECK_MESSAGE(!s2s::step_of_metrics(none), none);
+  }
+  CHECK_FALSE(s2s::step_of_metrics(std::string_view("{\"step\":7,\"a\":\"\0\"}", 16)));
+}
+
+TEST_CASE("a resumed run reads the end of a long metrics.jsonl, and cuts it where it stands") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "metrics.jsonl";
+  std::string text, kept;
+  for (int step = 1; text.size() < (size_t{9} << 20); ++step) {
+    text += "{\"step\":" + std::to_string(step) + ",\"loss\":" + std::string(700, '1') + "}\n";
+    if (step == 13000) kept = text;
+  }
+  folder.write("metrics.jsonl", text);
+  const int before = ::open(path.c_str(), O_RDONLY);
+  const s2s::MetricsCut cut = s2s::cut_metrics(path, 13000);
+  CHECK((read(path) == kept));
+  CHECK(cut.last_step > 13000);
+  CHECK(cut.bytes_read < (size_t{4} << 20) + (text.size() - kept.size()) + (size_t{256} << 10));
+  struct stat old {
+  }, now{};
+  CHECK(::fstat(before, &old) == 0);
+  CHECK(::stat(path.c_str(), &now) == 0);
+  CHECK(old.st_ino == now.st_ino);
+  ::close(before);
+  // Under a second name somebody keeps what was there.
+  fs::create_hard_link(path, folder / "copy");
+  s2s::cut_metrics(path, 1000);
+  CHECK((read(folder / "copy") == kept));
+  CHECK(read(path).size() < kept.size());
+}
+
+TEST_CASE("a metrics.jsonl with a hole is one message") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("metrics.jsonl", "{\"step\":1}\n");
+  REQUIRE(::truncate(path.c_str(), off_t{1} << 38) == 0);
+  CHECK_THROWS_WITH_AS(s2s::MetricsLog(path, 1), doctest::Contains("[io/line]"), s2s::Error);
 }
 
 TEST_CASE("what a killed process left beside the files of a run is removed") {

@@ -116,6 +116,50 @@ TEST_CASE("csv: a line that a crash cut off is dropped, and names are quoted") {
   CHECK(text_of_file(folder / "run/metrics.csv") == "step,\"a,\"\"b\"\"\"\n1,1\n6,2\n");
 }
 
+TEST_CASE("csv: a file longer than a block keeps its rows, with new columns and after a resume") {
+  const TemporaryFolder folder;
+  std::string kept = "step,loss,other\n";
+  {
+    CsvLogger logger({});
+    logger.start(run_in(folder));
+    for (int64_t step = 1; step <= 50000; ++step) {
+      logger.log(step, {{"loss", 0.125}});
+      if (step <= 40000) kept += std::to_string(step) + ",0.125,\n";
+    }
+    logger.log(50001, {{"other", 1}});
+  }
+  CsvLogger logger({});
+  logger.start(run_in(folder, 40000));
+  logger.flush();
+  CHECK((text_of_file(folder / "run/metrics.csv") == kept));
+}
+
+TEST_CASE("a logger's file with a hole in place of lines is refused, and not read as a whole") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("lines", "1,2\n");
+  fs::resize_file(path, uintmax_t{1} << 38);
+  int num_lines = 0;
+  CHECK_THROWS_AS(visit_lines(path, [&](const std::string&) { return ++num_lines > 0; }),
+                  std::system_error);
+  CHECK(num_lines == 1);
+}
+
+TEST_CASE("tensorboard: an event file with a hole is cut before it") {
+  const TemporaryFolder folder;
+  {
+    TensorboardLogger logger({});
+    logger.start(run_in(folder));
+    logger.log(1, {{"loss", 1}});
+  }
+  const std::vector<std::string> files = files_below(folder.path(), ".abcdefgh");
+  REQUIRE(files.size() == 1);
+  const auto size = fs::file_size(files[0]);
+  fs::resize_file(files[0], uintmax_t{1} << 38);
+  TensorboardLogger logger({});
+  logger.start(run_in(folder, 1));
+  CHECK(fs::file_size(files[0]) == size);
+}
+
 TEST_CASE("tensorboard: a resumed run cuts the steps that it repeats, and purges what was read") {
   const TemporaryFolder folder;
   log_and_resume<TensorboardLogger, TensorboardOptions>(folder);
