@@ -54,7 +54,10 @@ function(s2s_unite target)
   set(last "")
   set(group "")
   foreach(source ${sources})
-    if(NOT EXISTS "${source}")  # generated, or objects
+    # Generated, or objects. A generated file that an earlier build has left is no member either:
+    # in a group, nothing would ask for it, and it would stay as it is.
+    string(FIND "${source}" "${PROJECT_BINARY_DIR}/" generated)
+    if(NOT EXISTS "${source}" OR generated EQUAL 0)
       list(APPEND compiled "${source}")
       continue()
     endif()
