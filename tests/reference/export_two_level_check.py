@@ -143,9 +143,10 @@ def check_adapters(run, name, model_class, settings, losses, source, work) -> No
         before, merged = losses(plain), losses(load(model_class, work / "merged"))
         adapted = losses(PeftModel.from_pretrained(plain, work / "adapter").eval())
     assert (before - merged).abs().max() > 1e-3, "the adapter does nothing"
-    difference = (adapted - merged).abs().max().item()
-    print(f"{name}: PEFT's losses beside the merged model's: difference {difference:.2e}")
-    assert difference < 1e-5
+    # Losses of Moshi are about 400, where neighbors in float32 are 3e-5 apart.
+    difference = ((adapted - merged).abs() / merged.abs().clamp(min=1)).max().item()
+    print(f"{name}: PEFT's losses beside the merged model's: relative difference {difference:.2e}")
+    assert difference < 2e-6
 
 
 def check(run: str, name: str, data: Path, work: Path) -> None:
