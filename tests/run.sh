@@ -46,11 +46,11 @@ labels='unit|parallel|cli|sdk|reference|device'
 if [ -e /proc/driver/nvidia/version ]; then labels="$labels|gpu"
 else skipped+=("gpu: no NVIDIA driver on this machine"); fi
 
-(cd build && ctest -L "$labels" -LE slow --output-on-failure --timeout 900 -j 2)
+(cd build && ctest -L "$labels" -LE slow --output-on-failure --timeout 1500 -j 2)
 
 run_sanitized() {  # run_sanitized PRESET TARGET LABELS
   bash core/setup.sh --preset "$1" --target "$2"
-  (cd "build-$1" && ctest -L "$3" --output-on-failure --timeout 900 -j 2)
+  (cd "build-$1" && ctest -L "$3" --output-on-failure --timeout 1500 -j 2)
 }
 if [ $sanitizers = 1 ]; then
   run_sanitized asan unit_tests 'unit|threads'
