@@ -20,8 +20,8 @@ class ChangedFolder {
   }
   ~ChangedFolder() {
     if (before_ < 0) return;
-    if (is_changed_ && ::fchdir(before_) != 0) {
-    }  // the folder was removed meanwhile: / is as good
+    // If the folder was removed meanwhile, / is as good.
+    if (is_changed_) is_changed_ = ::fchdir(before_) != 0;
     ::close(before_);
   }
   ChangedFolder(const ChangedFolder&) = delete;
