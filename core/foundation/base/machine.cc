@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/untrusted.h"
 #include "s2s/foreign_text.h"
 
 #if defined(__GLIBC__)
@@ -65,6 +66,11 @@ MachineMemory machine_memory() {
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     memory.limit = static_cast<double>(limit.rlim_cur);
     memory.limit_name = "ulimit -v";
+  }
+  if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+      (memory.limit == 0 || static_cast<double>(limit.rlim_cur) < memory.limit)) {
+    memory.limit = static_cast<double>(limit.rlim_cur);
+    memory.limit_name = is_untrusted() ? "--untrusted" : "ulimit -d";
   }
   const double group = of_control_groups();
   if (group > 0 && group < memory.total && (memory.limit == 0 || group < memory.limit)) {

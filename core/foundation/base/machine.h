@@ -13,7 +13,7 @@ struct MachineMemory {
   const char* limit_name = "";      // who says so: "ulimit -v", "the control group's memory.max"
 };
 
-/// Of /proc/meminfo, RLIMIT_AS and the control group (version 2) of the process.
+/// Of /proc/meminfo, RLIMIT_AS, RLIMIT_DATA and the control group (version 2) of the process.
 MachineMemory machine_memory();
 
 /// "8.6 GB"

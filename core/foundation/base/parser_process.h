@@ -1,0 +1,67 @@
+#pragma once
+// Parsers of foreign bytes in processes without rights (--untrusted). Such a process has the bytes
+// or files that it was given, and nothing else: it cannot open, connect, start or signal anything.
+// One process, the starter, is forked before there are threads; it forks a fresh one per parser.
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace s2s {
+
+/// What a parser process runs: a plain function of a library that was loaded before
+/// start_parser_processes. `files`: the open files of ParserProcess, under new numbers. Its
+/// exceptions reach the caller: an Error as it is, others as std::runtime_error with their text.
+using ForeignParser = std::string (*)(std::string_view request, const std::vector<int>& files);
+
+/// Forks the starter. Once in a process, before there are threads and before `lose_rights`.
+/// Errors: [untrusted/system].
+void start_parser_processes();
+
+/// Whether the parsers of this process run apart. False in a parser process itself.
+bool parses_apart();
+
+/// Of one request.
+struct ParserLimits {
+  int seconds = 10;                          // of processor time
+  int64_t memory_bytes = int64_t{1} << 30;   // beyond that of the starter
+  int64_t file_bytes = 0;                    // most that a file may have that it writes to
+};
+
+/// A process for one parser, which answers any number of requests; one at a time.
+class ParserProcess {
+ public:
+  /// `what`: what is parsed, for messages. `files` stay the caller's. Starts the process.
+  /// Errors: [untrusted/parser].
+  ParserProcess(std::string what, ForeignParser parse, const std::vector<int>& files = {},
+                const ParserLimits& limits = {});
+  /// Ends it.
+  ~ParserProcess();
+  ParserProcess(const ParserProcess&) = delete;
+  ParserProcess& operator=(const ParserProcess&) = delete;
+
+  /// Errors: those of the parser; std::bad_alloc when it needs more memory than it may have;
+  /// [untrusted/parser] when it takes too long, crashes or tries what it may not. After these two
+  /// it is over.
+  std::string answer(std::string_view request);
+  bool is_over() const { return is_over_; }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason);
+  void write_all(std::string_view bytes);
+  void read_all(char* to, size_t num_bytes);
+
+  std::string what_;
+  ParserLimits limits_;
+  int stream_ = -1;
+  int64_t process_ = 0;
+  bool is_over_ = false;
+};
+
+/// One request to a process of its own.
+std::string parse_apart(const std::string& what, ForeignParser parse, std::string_view request,
+                        const std::vector<int>& files = {}, const ParserLimits& limits = {});
+
+}  // namespace s2s
