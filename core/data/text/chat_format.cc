@@ -102,9 +102,9 @@ std::optional<std::string> template_of(const Json& settings) {
   return std::nullopt;
 }
 
-jinja::Template parsed(const std::string& name, const std::string& text) {
+ChatTemplate parsed(const std::string& name, const std::string& text) {
   try {
-    return jinja::Template(text);
+    return {name, text};
   } catch (const jinja::TemplateError& error) {
     throw text_errors::template_syntax(name, error.line(), error.what());
   }

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "jinja/template.h"
 #include "s2s/kinds/tokenizer.h"
+#include "text/chat_template.h"
 #include "text/text_line.h"
 
 namespace s2s::data {
@@ -41,7 +41,7 @@ class ChatFormat {
   explicit ChatFormat(Source source);
 
   Source source_;
-  jinja::Template template_;
+  ChatTemplate template_;
 };
 
 }  // namespace s2s::data

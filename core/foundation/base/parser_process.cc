@@ -65,7 +65,8 @@ std::string reason_of(ParserStatus status, std::string_view bytes, const ParserL
 
 [[noreturn]] void throw_error(std::string_view bytes) {
   ByteReader reader(bytes);
-  const auto code = static_cast<ExitCode>(reader.number_up_to(static_cast<int>(ExitCode::kStopped)));
+  const auto code =
+      static_cast<ExitCode>(reader.number_up_to(static_cast<int>(ExitCode::kStopped)));
   const std::string id(reader.text());
   throw Error(code, id, std::string(reader.text()));
 }

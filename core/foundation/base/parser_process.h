@@ -25,9 +25,9 @@ bool parses_apart();
 
 /// Of one request.
 struct ParserLimits {
-  int seconds = 10;                          // of processor time
-  int64_t memory_bytes = int64_t{1} << 30;   // beyond that of the starter
-  int64_t file_bytes = 0;                    // most that a file may have that it writes to
+  int seconds = 10;                         // of processor time
+  int64_t memory_bytes = int64_t{1} << 30;  // beyond that of the starter
+  int64_t file_bytes = 0;                   // most that a file may have that it writes to
 };
 
 /// A process for one parser, which answers any number of requests; one at a time.

@@ -119,20 +119,23 @@ bool enforce_filter() {
   }
   filter.on_call_unless(SYS_tgkill, 0, static_cast<uint32_t>(::getpid()), refuse);
   for (const int number :
-       {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_lseek,
-        SYS_fstat, SYS_newfstatat, SYS_ftruncate, SYS_close, SYS_mmap, SYS_mprotect, SYS_munmap,
-        SYS_mremap, SYS_brk, SYS_madvise, SYS_futex, SYS_clock_gettime, SYS_gettimeofday,
-        SYS_getrandom, SYS_setitimer, SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_rt_sigaction,
-        SYS_sigaltstack, SYS_restart_syscall, SYS_sched_yield, SYS_getpid, SYS_gettid, SYS_tgkill,
-        SYS_exit, SYS_exit_group}) {
+       {SYS_read,         SYS_write,       SYS_readv,           SYS_writev,
+        SYS_pread64,      SYS_pwrite64,    SYS_lseek,           SYS_fstat,
+        SYS_newfstatat,   SYS_ftruncate,   SYS_close,           SYS_mmap,
+        SYS_mprotect,     SYS_munmap,      SYS_mremap,          SYS_brk,
+        SYS_madvise,      SYS_futex,       SYS_clock_gettime,   SYS_gettimeofday,
+        SYS_getrandom,    SYS_setitimer,   SYS_rt_sigreturn,    SYS_rt_sigprocmask,
+        SYS_rt_sigaction, SYS_sigaltstack, SYS_restart_syscall, SYS_sched_yield,
+        SYS_getpid,       SYS_gettid,      SYS_tgkill,          SYS_exit,
+        SYS_exit_group}) {
     filter.on_call(number, SECCOMP_RET_ALLOW);
   }
-  for (const int number :
-       {SYS_openat, SYS_faccessat, SYS_readlinkat, SYS_statx, SYS_ioctl, SYS_fcntl, SYS_prctl,
-        SYS_prlimit64, SYS_sysinfo, SYS_uname, SYS_getrusage, SYS_sched_getaffinity
+  for (const int number : {
+         SYS_openat, SYS_faccessat, SYS_readlinkat, SYS_statx, SYS_ioctl, SYS_fcntl, SYS_prctl,
+             SYS_prlimit64, SYS_sysinfo, SYS_uname, SYS_getrusage, SYS_sched_getaffinity
 #if defined(SYS_open)
-        ,
-        SYS_open, SYS_access, SYS_readlink, SYS_stat
+             ,
+             SYS_open, SYS_access, SYS_readlink, SYS_stat
 #endif
        }) {
     filter.on_call(number, refuse);

@@ -23,12 +23,13 @@ namespace {
 constexpr const char* kVariable = "S2S_UNTRUSTED";
 
 Error system_error(const std::string& what, int reason) {
-  return {ExitCode::kUsage, "untrusted/system",
-          fmt::format("--untrusted: {} failed: {}; without it, this process would keep rights that "
-                      "it must not have\n"
-                      "  next:      use a kernel with seccomp filters (a container may forbid them), "
-                      "or run without --untrusted in a virtual machine",
-                      what, std::strerror(reason))};
+  return {
+      ExitCode::kUsage, "untrusted/system",
+      fmt::format("--untrusted: {} failed: {}; without it, this process would keep rights that "
+                  "it must not have\n"
+                  "  next:      use a kernel with seccomp filters (a container may forbid them), "
+                  "or run without --untrusted in a virtual machine",
+                  what, std::strerror(reason))};
 }
 
 /// Lowers a limit; one that is lower already stays.
@@ -82,13 +83,35 @@ void lose_rights(const KeptRights& kept) {
   if (!kept.long_work) limit_time();
   SystemCallFilter filter;
   const uint32_t refuse = SystemCallFilter::refuse_with(EPERM);
-  for (const int number :
-       {SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev,
-        SYS_pidfd_getfd, SYS_kcmp, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd,
-        SYS_io_uring_setup, SYS_add_key, SYS_request_key, SYS_keyctl, SYS_mount, SYS_umount2,
-        SYS_pivot_root, SYS_chroot, SYS_setns, SYS_open_by_handle_at, SYS_init_module,
-        SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_reboot, SYS_swapon, SYS_swapoff,
-        SYS_acct, SYS_mknodat}) {
+  for (const int number : {SYS_execve,
+                           SYS_execveat,
+                           SYS_ptrace,
+                           SYS_process_vm_readv,
+                           SYS_process_vm_writev,
+                           SYS_pidfd_getfd,
+                           SYS_kcmp,
+                           SYS_bpf,
+                           SYS_perf_event_open,
+                           SYS_userfaultfd,
+                           SYS_io_uring_setup,
+                           SYS_add_key,
+                           SYS_request_key,
+                           SYS_keyctl,
+                           SYS_mount,
+                           SYS_umount2,
+                           SYS_pivot_root,
+                           SYS_chroot,
+                           SYS_setns,
+                           SYS_open_by_handle_at,
+                           SYS_init_module,
+                           SYS_finit_module,
+                           SYS_delete_module,
+                           SYS_kexec_load,
+                           SYS_reboot,
+                           SYS_swapon,
+                           SYS_swapoff,
+                           SYS_acct,
+                           SYS_mknodat}) {
     filter.on_call(number, refuse);
   }
   // Threads and processes yes, namespaces no: they open code of the kernel that needs root else.

@@ -17,14 +17,14 @@ void set_untrusted();
 
 /// What a process may keep that reads a stranger's files.
 struct KeptRights {
-  bool network = false;  // a rank of several, or a server
+  bool network = false;    // a rank of several, or a server
   bool long_work = false;  // no limit of processor time
 };
 
 /// Takes from this process, for good: starting programs, tracing and reading other processes,
 /// loading kernel code, mounting, and, unless kept, sockets. Limits its memory to most of the
-/// machine's (kUntrustedMemoryShare), and its processor time (kUntrustedSeconds). Threads that exist
-/// already keep their rights: call it first. Errors: [untrusted/system].
+/// machine's (kUntrustedMemoryShare), and its processor time (kUntrustedSeconds). Threads that
+/// exist already keep their rights: call it first. Errors: [untrusted/system].
 void lose_rights(const KeptRights& kept);
 
 /// Of the memory of the machine or the container.

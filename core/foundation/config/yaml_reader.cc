@@ -11,7 +11,10 @@
 #include <sstream>
 #include <unordered_set>
 
+#include "base/byte_codec.h"
+#include "base/parser_process.h"
 #include "base/utf8_reader.h"
+#include "config/config_bytes.h"
 #include "config/config_errors.h"
 #include "config/config_tree.h"
 #include "config/scalar.h"
@@ -306,12 +309,27 @@ Config parse(const std::string& text, const Origin& base, bool has_lines) {
   return builder.take();
 }
 
-}  // namespace
-
-Config parse_yaml(const std::string& text, const std::string& source) {
+Config parse_file(const std::string& text, const std::string& source) {
   Origin base;
   base.source = source;
   return parse(text, base, true);
+}
+
+/// In a parser process. The request: source and text.
+std::string parse_to_bytes(std::string_view request, const std::vector<int>& /*files*/) {
+  ByteReader reader(request);
+  const std::string source(reader.text());
+  return config_to_bytes(parse_file(std::string(reader.text()), source));
+}
+
+}  // namespace
+
+Config parse_yaml(const std::string& text, const std::string& source) {
+  if (!parses_apart()) return parse_file(text, source);
+  ByteWriter request;
+  request.text(source);
+  request.text(text);
+  return config_from_bytes(parse_apart(source, parse_to_bytes, request.take()), source);
 }
 
 Config parse_yaml_value(const std::string& text, const Origin& origin) {

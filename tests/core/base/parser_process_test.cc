@@ -76,9 +76,7 @@ std::string reason_for(ForeignParser parse, const std::string& request) {
   return "no error";
 }
 
-bool has(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
-}
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

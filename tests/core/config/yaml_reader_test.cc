@@ -1,5 +1,6 @@
 #include "config/yaml_reader.h"
 
+#include "config/config_bytes.h"
 #include "config/yaml_writer.h"
 #include "config_test_support.h"
 
@@ -140,4 +141,17 @@ TEST_CASE("a map with very many keys is no configuration") {
   for (int i = 0; i < 10'002; ++i) text += "k" + std::to_string(i) + ": 1\n";
   CHECK(s2s::test::error_of([&] { s2s::test::yaml(text); }).find("more than 10000 keys") !=
         std::string::npos);
+}
+
+TEST_CASE("a tree is the same after its way through bytes, with the places of its values") {
+  const Config tree =
+      yaml("a:\n  b: [1, \"2\", ~, {c: d}]\n  e: |\n    two\n    lines\nf: []\ng: {}\n");
+  const std::string bytes = s2s::config_to_bytes(tree);
+  const Config copy = s2s::config_from_bytes(bytes, "test.yaml");
+  CHECK(same_value(copy, tree));
+  CHECK(copy.find_path("a.b.1")->quoted());
+  CHECK(copy.find_path("a.b.3.c")->origin().text() == tree.find_path("a.b.3.c")->origin().text());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_THROWS_AS(s2s::config_from_bytes(bytes.substr(0, size), ""), std::runtime_error);
+  }
 }
