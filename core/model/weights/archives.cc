@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <minizip/unzip.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,9 +15,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "base/byte_codec.h"
+#include "base/parser_process.h"
 #include "weights/weight_mapping.h"
 #include "weights/weights_errors.h"
 
@@ -92,6 +98,23 @@ ZipEntry current_entry(const std::string& path, unzFile archive, std::string& na
   return entry;
 }
 
+/// Closes a file at the end.
+class HeldFile {
+ public:
+  explicit HeldFile(int file = -1) : file_(file) {}
+  ~HeldFile() {
+    if (file_ >= 0) ::close(file_);
+  }
+  HeldFile(const HeldFile&) = delete;
+  HeldFile& operator=(const HeldFile&) = delete;
+  int get() const { return file_; }
+  void hold(int file) { file_ = file; }
+  int release() { return std::exchange(file_, -1); }
+
+ private:
+  int file_;
+};
+
 struct FreeArchive {
   void operator()(archive* opened) const { archive_read_free(opened); }
 };
@@ -103,7 +126,7 @@ using Archive = std::unique_ptr<archive, FreeArchive>;
       path, fmt::format("the archive cannot be read: {}", why == nullptr ? "it is damaged" : why));
 }
 
-Archive open_archive(const std::string& path) {
+Archive open_archive(const std::string& path, int file) {
   Archive opened(archive_read_new());
   S2S_ASSERT(opened != nullptr, "there is memory for a reader");
   // Not all filters: some start an external program.
@@ -113,7 +136,7 @@ Archive open_archive(const std::string& path) {
   archive_read_support_filter_zstd(opened.get());
   archive_read_support_format_tar(opened.get());
   constexpr size_t kBlockBytes = 1 << 16;
-  if (archive_read_open_filename(opened.get(), path.c_str(), kBlockBytes) != ARCHIVE_OK) {
+  if (archive_read_open_fd(opened.get(), file, kBlockBytes) != ARCHIVE_OK) {
     throw_damaged(path, opened.get());
   }
   // Each further layer of compression can multiply the size by a thousand.
@@ -148,6 +171,12 @@ uint64_t find_member(const std::string& path, archive* opened, const std::string
                         names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
+int open_packed(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // of a named pipe, too
+  if (file < 0) throw weights_errors::unreadable(path, std::strerror(errno));
+  return file;
+}
+
 /// Opens a temporary file that is deleted when it is closed.
 int open_temporary() {
   const std::string folder = std::filesystem::temp_directory_path().string();
@@ -168,31 +197,129 @@ ArchiveMember checked(const std::string& path, ArchiveMember member) {
   return member;
 }
 
+constexpr uint64_t kMaxRatio = 100;
+constexpr int64_t kUnpackedBytesPerSecond = int64_t{20} << 20;  // of the slowest, xz
+
 /// Weights are hardly compressible. A higher ratio indicates a file made to fill the disk.
-void check_unpacked_size(const std::string& path, uint64_t size) {
+uint64_t most_unpacked_bytes(int packed) {
   constexpr uint64_t kAnyBytes = uint64_t{256} << 20;
-  constexpr uint64_t kMaxRatio = 100;
-  const uint64_t packed = std::filesystem::file_size(path);
-  if (size <= kAnyBytes || size / kMaxRatio <= packed) return;
+  struct stat facts {};
+  const bool is_known = ::fstat(packed, &facts) == 0;
+  return std::max(kAnyBytes, kMaxRatio * (is_known ? static_cast<uint64_t>(facts.st_size) : 0));
+}
+
+void check_unpacked_size(const std::string& path, int packed, uint64_t size) {
+  if (size <= most_unpacked_bytes(packed)) return;
+  struct stat facts {};
+  ::fstat(packed, &facts);
   throw torch_format(
       path,
       fmt::format("an archive of {} bytes contains a member of {} bytes; at most {} times the "
                   "size of the archive, or 256 MiB, are unpacked; unpack it yourself if you "
                   "trust it",
-                  packed, size, kMaxRatio));
+                  facts.st_size, size, kMaxRatio));
 }
 
-ArchiveMember unpack(const std::string& path, archive* opened, uint64_t size) {
-  check_unpacked_size(path, size);
-  const int file = open_temporary();
-  if (archive_read_data_into_fd(opened, file) != ARCHIVE_OK) {
-    ::close(file);
-    throw_damaged(path, opened);
+/// A member of an archive. Units: bytes.
+struct PackedMember {
+  bool is_plain = false;  // `begin` is its place in the archive
+  uint64_t begin = 0;
+  uint64_t size = 0;
+};
+
+/// Opens the archive, and writes the member of a compressed one to `unpacked`.
+PackedMember find_packed(const std::string& path, int file, const std::string& name,
+                         const std::function<int()>& unpacked) {
+  const Archive opened = open_archive(path, file);
+  PackedMember found;
+  found.size = find_member(path, opened.get(), name);
+  found.is_plain = archive_filter_code(opened.get(), 0) == ARCHIVE_FILTER_NONE;
+  if (found.is_plain) {  // it begins after the header that was just read
+    found.begin = static_cast<uint64_t>(archive_filter_bytes(opened.get(), 0));
+    return found;
   }
-  return checked(path, {std::make_shared<WeightMapping>(file, path), 0, size});
+  check_unpacked_size(path, file, found.size);
+  if (archive_read_data_into_fd(opened.get(), unpacked()) != ARCHIVE_OK) {
+    throw_damaged(path, opened.get());
+  }
+  return found;
+}
+
+/// In a parser process, whose files are the archive and the one to unpack to. The request: path and
+/// name.
+std::string find_in_parser(std::string_view request, const std::vector<int>& files) {
+  ByteReader reader(request);
+  const std::string path(reader.text());
+  const std::string name(reader.text());
+  const PackedMember found = find_packed(path, files.at(0), name, [&] { return files.at(1); });
+  ByteWriter bytes;
+  bytes.number(found.is_plain ? 1 : 0);
+  bytes.number(static_cast<int64_t>(found.begin));
+  bytes.number(static_cast<int64_t>(found.size));
+  return bytes.take();
+}
+
+PackedMember find_apart(const std::string& path, int packed, const std::string& name,
+                        int unpacked) {
+  ByteWriter request;
+  request.text(path);
+  request.text(name);
+  ParserLimits limits;
+  limits.file_bytes = static_cast<int64_t>(most_unpacked_bytes(packed));
+  limits.seconds += static_cast<int>(limits.file_bytes / kUnpackedBytesPerSecond);
+  const std::string bytes =
+      parse_apart(path, find_in_parser, request.take(), {packed, unpacked}, limits);
+  ByteReader reader(bytes);
+  PackedMember found;
+  found.is_plain = reader.flag();
+  found.begin = static_cast<uint64_t>(reader.number_up_to(INT64_MAX));
+  found.size = static_cast<uint64_t>(reader.number_up_to(INT64_MAX));
+  return found;
+}
+
+/// In a parser process, whose file has the archive. The request: path, begin and size.
+std::string directory_in_parser(std::string_view request, const std::vector<int>& files) {
+  ByteReader reader(request);
+  const std::string path(reader.text());
+  const auto begin = static_cast<size_t>(reader.number());
+  const auto size = static_cast<size_t>(reader.number());
+  void* const mapped = ::mmap(nullptr, begin + size, PROT_READ, MAP_PRIVATE, files.at(0), 0);
+  if (mapped == MAP_FAILED) throw weights_errors::unreadable(path, std::strerror(errno));
+  ByteWriter bytes;
+  const auto entries = read_zip_directory(path, {static_cast<char*>(mapped) + begin, size});
+  bytes.number(static_cast<int64_t>(entries.size()));
+  for (const auto& [name, entry] : entries) {
+    bytes.text(name);
+    bytes.number(static_cast<int64_t>(entry.begin));
+    bytes.number(static_cast<int64_t>(entry.size));
+  }
+  return bytes.take();
 }
 
 }  // namespace
+
+std::map<std::string, ZipEntry> read_zip_directory(const std::string& path,
+                                                   const ArchiveMember& zip) {
+  if (!parses_apart())
+    return read_zip_directory(path, {zip.mapping->begin() + zip.begin, zip.size});
+  ByteWriter request;
+  request.text(path);
+  request.number(static_cast<int64_t>(zip.begin));
+  request.number(static_cast<int64_t>(zip.size));
+  const std::string bytes =
+      parse_apart(path, directory_in_parser, request.take(), {zip.mapping->file()});
+  ByteReader reader(bytes);
+  std::map<std::string, ZipEntry> entries;
+  for (size_t left = reader.count(); left > 0; --left) {
+    std::string name(reader.text());
+    ZipEntry entry;
+    entry.begin = static_cast<uint64_t>(reader.number_up_to(static_cast<int64_t>(zip.size)));
+    const uint64_t most = zip.size - entry.begin;
+    entry.size = static_cast<uint64_t>(reader.number_up_to(static_cast<int64_t>(most)));
+    entries.emplace(std::move(name), entry);
+  }
+  return entries;
+}
 
 std::map<std::string, ZipEntry> read_zip_directory(const std::string& path,
                                                    std::string_view bytes) {
@@ -230,13 +357,16 @@ bool is_archive(std::string_view first_bytes) {
 }
 
 ArchiveMember open_archive_member(const std::string& path, const std::string& name) {
-  const Archive opened = open_archive(path);
-  const uint64_t size = find_member(path, opened.get(), name);
-  const bool is_plain = archive_filter_code(opened.get(), 0) == ARCHIVE_FILTER_NONE;
-  if (!is_plain) return unpack(path, opened.get(), size);
-  // After the header that was just read.
-  const auto begin = static_cast<uint64_t>(archive_filter_bytes(opened.get(), 0));
-  return checked(path, {std::make_shared<WeightMapping>(path), begin, size});
+  HeldFile packed(open_packed(path)), unpacked;
+  const auto to_unpack = [&] {
+    unpacked.hold(open_temporary());
+    return unpacked.get();
+  };
+  const PackedMember found = parses_apart() ? find_apart(path, packed.get(), name, to_unpack())
+                                            : find_packed(path, packed.get(), name, to_unpack);
+  HeldFile& holder = found.is_plain ? packed : unpacked;
+  return checked(
+      path, {std::make_shared<WeightMapping>(holder.release(), path), found.begin, found.size});
 }
 
 std::string read_archive_text(const std::string& path, const std::string& name,

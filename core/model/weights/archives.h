@@ -34,6 +34,10 @@ struct ArchiveMember {
   uint64_t size = 0;
 };
 
+/// The same for an archive in a mapped file; in a parser process where parsers run apart.
+std::map<std::string, ZipEntry> read_zip_directory(const std::string& path,
+                                                   const ArchiveMember& zip);
+
 /// Opens the member whose last path component is `name`. The result is a part of the mapped
 /// archive, or for a compressed archive a mapping of an unnamed temporary file.
 /// Errors: [weights/format] for damaged archives, and when there is no such member, with the names

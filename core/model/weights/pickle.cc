@@ -364,7 +364,7 @@ class Unpickler {
 
 }  // namespace
 
-Pickle read_pickle(const std::string& path, std::string_view bytes, PickleOf content) {
+Pickle unpickle(const std::string& path, std::string_view bytes, PickleOf content) {
   return Unpickler(path, bytes, content).run();
 }
 

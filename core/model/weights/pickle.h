@@ -72,6 +72,8 @@ enum class PickleOf {
 /// to 5, [weights/refused] with the name of what would have to be imported or executed.
 Pickle read_pickle(const std::string& path, std::string_view bytes,
                    PickleOf content = PickleOf::kTensors);
+/// The same in this process, also where parsers run apart (base/parser_process.h).
+Pickle unpickle(const std::string& path, std::string_view bytes, PickleOf content);
 
 /// Returns the value of a text key of a dictionary, or nullptr.
 const PickleValue* find_item(const PickleValue& dict, std::string_view key);

@@ -99,7 +99,7 @@ Pickle TorchFile::open_archive(const std::string& path, const ArchiveMember& zip
   begin_ = zip.begin;
   const std::string_view bytes(zip.mapping->begin() + zip.begin, zip.size);
   check_kind(path, bytes);
-  files_ = read_zip_directory(path, bytes);
+  files_ = read_zip_directory(path, zip);
   folder_ = archive_folder(path, files_);
   const auto bytes_of = [&](std::string_view name) {
     const auto it = files_.find(folder_ + std::string(name));

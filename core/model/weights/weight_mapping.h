@@ -25,6 +25,8 @@ class WeightMapping {
 
   char* begin() const { return begin_; }
   uint64_t size() const { return size_; }
+  /// The open file, for reading.
+  int file() const { return file_; }
 
   /// Copies bytes of the file without bringing pages of the mapping into memory. Faster than
   /// reading through views. Units: bytes. Errors: [weights/unreadable].
