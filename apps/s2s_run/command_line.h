@@ -24,6 +24,7 @@ namespace s2s::run {
 
 /// Options that all commands share. `plugin_paths` are the values of --plugin-path.
 struct Invocation : RunProgram {
+  bool untrusted = false;         // --untrusted
   bool json = false;              // --json: machine-readable tables
   std::function<int()> selected;  // runs the selected command
   /// Where a `plugin` command searches for plugins; `config`: its --config, "" for none.

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <map>
@@ -10,6 +11,8 @@
 #include <set>
 
 #include "base/machine.h"
+#include "base/parser_process.h"
+#include "base/untrusted.h"
 #include "launch/engine_contract.h"
 #include "launch/launcher_line.h"
 #include "s2s/error.h"
@@ -215,6 +218,33 @@ Error file_error(const std::filesystem::filesystem_error& error) {
               "; check the path and its permissions"};
 }
 
+/// A launcher has told this process that it is one of several ranks, which need the network.
+bool is_one_of_several() {
+  for (const char* name :
+       {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && std::atoi(value) > 1) return true;
+  }
+  return false;
+}
+
+/// --untrusted, before the command runs. Commands that start the processes of a run keep their
+/// rights; these processes do not, because they inherit S2S_UNTRUSTED.
+void distrust(const CLI::App& app) {
+  const CLI::App* command = &app;
+  if (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  const std::string name = command->get_name();
+  if (name == "launch" || name == "doctor") return;
+  static const std::set<std::string> kLong = {"train", "validate", "generate",      "tune-batch",
+                                              "bench", "data",     "deepspeed-args"};
+  start_parser_processes();
+  lose_rights({.network = is_one_of_several(), .long_work = kLong.contains(name)});
+}
+
+struct EndOfParsers {
+  ~EndOfParsers() { end_parser_processes(); }
+};
+
 }  // namespace
 
 int run_program(int argc, char** argv, void (*setup)(const Command&)) {
@@ -223,16 +253,23 @@ int run_program(int argc, char** argv, void (*setup)(const Command&)) {
   app.set_version_flag("-v,--version", S2S_VERSION_TEXT);
   app.require_subcommand(1);
   app.fallthrough();  // --plugin-path is also accepted after the subcommand
+  const EndOfParsers at_the_end;
   Invocation invocation;
   const Command program(&app, &invocation);
   program
       .option("--plugin-path", invocation.plugin_paths,
               "folder to search for plugins before all others; may be repeated")
       .takes_one();
+  program.flag(
+      "--untrusted", invocation.untrusted,
+      "for files of strangers: no commands, no other plugins, no programs, parsers without "
+      "rights, limits of memory and time (SECURITY.md); S2S_UNTRUSTED=1 does the same");
   setup(program);
   app.footer(example_footer(""));  // set last, because commands would inherit it
   try {
     app.parse(arguments_of(argc, argv));
+    if (invocation.untrusted) set_untrusted();
+    if (is_untrusted()) distrust(app);
     return invocation.selected ? launch::answer_engine(invocation.selected()) : 0;
   } catch (const CLI::ParseError& error) {
     const bool is_answer = error.get_exit_code() == 0;  // --help, --version

@@ -79,6 +79,7 @@ constexpr Variable kVariables[] = {
     {"S2S_PLUGIN_PATH", check_folders},
     {"S2S_DEVICE_LIBRARY", check_no_device},
     {"S2S_ALLOW_COMMANDS", fine},
+    {"S2S_UNTRUSTED", fine},
     {"S2S_COMMAND_TIMEOUT_S", fine},
     {"OMP_NUM_THREADS", check_threads},
     {"MKL_NUM_THREADS", check_threads},

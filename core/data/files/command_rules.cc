@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "base/untrusted.h"
 #include "config/distrusted_files.h"
 #include "config/interpolation.h"
 #include "config/secrets.h"
@@ -86,6 +87,7 @@ void set_command_timeout(double seconds) {
 namespace s2s::files {
 
 bool is_command_allowed(const std::string& command) {
+  if (is_untrusted()) return false;
   if (is_allowed_by_variable()) return true;
   const std::lock_guard lock(rules().mutex);
   return rules().all || rules().typed.contains(command);

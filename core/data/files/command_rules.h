@@ -29,7 +29,7 @@ void set_command_timeout(double seconds);
 
 namespace s2s::files {
 
-/// Whether the user typed this command, or allowed all.
+/// Whether the user typed this command, or allowed all. With --untrusted, none is.
 bool is_command_allowed(const std::string& command);
 
 struct CommandLimits {

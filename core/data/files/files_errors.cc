@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/untrusted.h"
 #include "files/gzip_stream.h"
 #include "files/line_file.h"
 #include "s2s/foreign_text.h"
@@ -117,6 +118,13 @@ Error command_secret(const std::string& place, const std::string& variable) {
 }
 
 Error command_refused(const std::string& command) {
+  if (is_untrusted()) {
+    return data_error("data/command-refused",
+                      fmt::format("the shell command '{}' is not run with --untrusted, whoever "
+                                  "allows it; expected data without commands; read the command, "
+                                  "then leave --untrusted (or S2S_UNTRUSTED) out if you trust it",
+                                  printable_name(command)));
+  }
   return data_error(
       "data/command-refused",
       fmt::format("the shell command '{}' is in a data file or in a checkpoint's configuration, "

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "files/files_errors.h"
+#include "files/gzip_apart.h"
 
 namespace s2s::files {
 namespace {
@@ -45,10 +46,21 @@ struct GzipStream::State {
 
 bool is_gzip(std::string_view first_bytes) { return first_bytes.starts_with("\x1f\x8b"); }
 
-GzipStream::GzipStream(const ByteFile& file) : file_(file), state_(std::make_unique<State>(0)) {}
+GzipStream::GzipStream(const ByteFile& file) : file_(file) {
+  if (parses_apart()) {
+    apart_ = std::make_unique<GzipApart>(file, std::nullopt);
+    return;
+  }
+  state_ = std::make_unique<State>(0);
+}
 
 GzipStream::GzipStream(const ByteFile& file, const GzipPoint& point)
-    : file_(file), state_(std::make_unique<State>(point.in)), out_(point.out) {
+    : file_(file), out_(point.out) {
+  if (parses_apart()) {
+    apart_ = std::make_unique<GzipApart>(file, point);
+    return;
+  }
+  state_ = std::make_unique<State>(point.in);
   if (point.bits != GzipPoint::kMemberStart) restart_at(point);
 }
 
@@ -70,7 +82,11 @@ void GzipStream::restart_at(const GzipPoint& point) {
   }
 }
 
+bool GzipStream::at_end() const { return apart_ ? apart_->at_end() : at_end_; }
+int64_t GzipStream::out() const { return apart_ ? apart_->out() : out_; }
+
 int64_t GzipStream::in() const {
+  if (apart_) return apart_->in();
   return state_->input_end - static_cast<int64_t>(state_->zlib.avail_in);
 }
 
@@ -113,6 +129,11 @@ void GzipStream::finish_member() {
 }
 
 size_t GzipStream::read(char* to, size_t num_bytes, bool stop_at_block) {
+  return apart_ ? apart_->read(to, num_bytes, stop_at_block)
+                : read_here(to, num_bytes, stop_at_block);
+}
+
+size_t GzipStream::read_here(char* to, size_t num_bytes, bool stop_at_block) {
   z_stream& zlib = state_->zlib;
   zlib.next_out = reinterpret_cast<Bytef*>(to);
   zlib.avail_out = static_cast<uInt>(std::min<size_t>(num_bytes, size_t{1} << 30));
@@ -143,12 +164,14 @@ size_t GzipStream::read(char* to, size_t num_bytes, bool stop_at_block) {
 bool GzipStream::at_point() const {
   constexpr int kBlockEnd = 128;
   constexpr int kLastBlock = 64;
+  if (apart_) return apart_->at_point();
   if (state_->member_start) return true;
   const int type = state_->zlib.data_type;
   return (type & kBlockEnd) != 0 && (type & kLastBlock) == 0;
 }
 
 GzipPoint GzipStream::point() const {
+  if (apart_) return apart_->point();
   GzipPoint point;
   point.in = in();
   point.out = out_;

@@ -24,6 +24,9 @@ struct GzipPoint {
   static constexpr int kMemberStart = -1;
 };
 
+class GzipApart;
+
+/// Inflates in a parser process where parsers run apart (base/parser_process.h).
 class GzipStream {
  public:
   /// Begins at the file's start. `file` must outlive the stream.
@@ -37,21 +40,23 @@ class GzipStream {
   /// Errors: std::runtime_error with the reason when the file is damaged; whoever calls knows what
   /// of the content is good and throws [data/gzip].
   size_t read(char* to, size_t num_bytes, bool stop_at_block = false);
-  bool at_end() const { return at_end_; }
+  bool at_end() const;
   int64_t in() const;
-  int64_t out() const { return out_; }
+  int64_t out() const;
   /// A point here, if it is one (after `read` with `stop_at_block`).
   bool at_point() const;
   GzipPoint point() const;
 
  private:
   struct State;
+  size_t read_here(char* to, size_t num_bytes, bool stop_at_block);
   bool refill();
   bool begin_member();
   void finish_member();
   void restart_at(const GzipPoint& point);
 
   const ByteFile& file_;
+  std::unique_ptr<GzipApart> apart_;  // in place of all below
   std::unique_ptr<State> state_;
   int64_t out_ = 0;
   bool at_end_ = false;

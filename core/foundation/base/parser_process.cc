@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -21,6 +22,7 @@ namespace s2s {
 namespace {
 
 std::atomic<int> g_control{-1};  // the starter's socket; -1: parsers run in this process
+pid_t g_starter = -1;
 
 Error starter_error(const char* call) {
   return {ExitCode::kUsage, "untrusted/system",
@@ -83,7 +85,16 @@ void start_parser_processes() {
   if (starter < 0) throw starter_error("fork");
   if (starter == 0) start_parsers(ends[1]);
   ::close(ends[1]);
+  g_starter = starter;
   g_control = ends[0];
+}
+
+void end_parser_processes() {
+  const int control = g_control.exchange(-1);
+  if (control < 0) return;
+  ::close(control);
+  while (::waitpid(g_starter, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 bool parses_apart() { return g_control >= 0; }
@@ -103,6 +114,7 @@ ParserProcess::ParserProcess(std::string what, ForeignParser parse, const std::v
     send_order(g_control, ParserOrder{parse, limits}, sent);
     ::close(ends[1]);
     read_all(reinterpret_cast<char*>(&process_), sizeof process_);
+    if (process_ < 0) fail("its parser process could not be started");
   } catch (...) {
     ::close(stream_);
     throw;

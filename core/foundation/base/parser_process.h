@@ -20,6 +20,9 @@ using ForeignParser = std::string (*)(std::string_view request, const std::vecto
 /// Errors: [untrusted/system].
 void start_parser_processes();
 
+/// Ends the starter and all parser processes, and waits for them. Does nothing without a starter.
+void end_parser_processes();
+
 /// Whether the parsers of this process run apart. False in a parser process itself.
 bool parses_apart();
 

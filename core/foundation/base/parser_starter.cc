@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -229,10 +230,6 @@ void settle(int control) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGTSTP}) {
     std::signal(number, SIG_IGN);
   }
-  struct sigaction no_zombies = {};
-  no_zombies.sa_handler = SIG_IGN;
-  no_zombies.sa_flags = SA_NOCLDWAIT;
-  ::sigaction(SIGCHLD, &no_zombies, nullptr);
   const int null = ::open("/dev/null", O_RDWR);
   for (int file = 0; null >= 0 && file < 3; ++file) ::dup2(null, file);
   for (int file = 3; file < static_cast<int>(::sysconf(_SC_OPEN_MAX)) && file < 65536; ++file) {
@@ -240,14 +237,27 @@ void settle(int control) {
   }
 }
 
+/// Waits for those parser processes that have ended, so that nothing is left of them.
+void forget_ended(std::vector<pid_t>& parsers) {
+  std::erase_if(parsers,
+                [](pid_t parser) { return ::waitpid(parser, nullptr, WNOHANG) == parser; });
+}
+
+void end_all(const std::vector<pid_t>& parsers) {
+  for (const pid_t parser : parsers) ::kill(parser, SIGKILL);
+  for (const pid_t parser : parsers) ::waitpid(parser, nullptr, 0);
+}
+
 }  // namespace
 
 void start_parsers(int control) {
   settle(control);
+  std::vector<pid_t> parsers;
   ParserOrder order;
   std::vector<int> files;
   while (receive(control, order, files)) {
     const int stream = files.front();
+    forget_ended(parsers);
     const int64_t process = ::fork();
     if (process == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -255,10 +265,12 @@ void start_parsers(int control) {
       files.erase(files.begin());
       be_parser(order, stream, files);
     }
+    if (process > 0) parsers.push_back(static_cast<pid_t>(process));
     write_to(stream, &process, sizeof process);  // before the first request
     for (const int file : files) ::close(file);
     files.clear();
   }
+  end_all(parsers);
   ::_exit(0);
 }
 

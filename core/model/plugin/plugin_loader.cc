@@ -11,6 +11,7 @@
 
 #include "base/mapped_file.h"
 #include "base/outside_current_folder.h"
+#include "base/untrusted.h"
 #include "plugin/plugin_errors.h"
 #include "plugin/system_libraries.h"
 
@@ -57,6 +58,10 @@ std::string loader_words(const std::string& what) {
 
 RegisterFunction open_plugin(const PluginFile& file) {
   if (file.problem) throw *file.problem;
+  if (is_untrusted() && !is_own_plugin(file.path)) {
+    throw untrusted_error("the plugin " + file.path + ", which is not one of the program's own",
+                          "leave --untrusted (or S2S_UNTRUSTED) out if you trust whoever made it");
+  }
   open_system_libraries(file.path);
   dll::shared_library library;
   try {

@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/untrusted.h"
 #include "plugin/plugin_errors.h"
 
 namespace s2s {
@@ -57,9 +58,23 @@ std::string find_file(const std::string& name, const SearchInputs& inputs,
   throw file_error(name, tried);
 }
 
+/// Plugins are code: with --untrusted, only those of the program itself are loaded.
+void require_own_plugins(const SearchInputs& inputs) {
+  const auto refuse = [](const std::string& place, const std::string& value) {
+    throw untrusted_error("plugins beside the program's own: " + place + " '" + value + "'",
+                          "leave it out (unset S2S_PLUGIN_PATH), or leave --untrusted out if you "
+                          "trust whoever made these plugins");
+  };
+  if (!inputs.command_line.empty()) refuse("--plugin-path", inputs.command_line.front());
+  if (!inputs.environment.empty()) refuse("S2S_PLUGIN_PATH", inputs.environment);
+  if (!inputs.config.paths.empty()) refuse("plugins.paths", inputs.config.paths.front());
+  if (!inputs.config.load.empty()) refuse("plugins.load", inputs.config.load.front());
+}
+
 }  // namespace
 
 SearchPath resolve_search_path(const SearchInputs& inputs) {
+  if (is_untrusted()) require_own_plugins(inputs);
   Collector collector;
   for (const std::string& path : inputs.command_line) collector.add(path, "--plugin-path", true);
   for (const std::string& path : split_colons(inputs.environment)) {
@@ -83,6 +98,13 @@ SearchInputs process_search_inputs(std::vector<std::string> command_line) {
   if (const char* value = std::getenv("S2S_PLUGIN_PATH")) inputs.environment = value;
   inputs.executable = this_executable();
   return inputs;
+}
+
+bool is_own_plugin(const std::string& file) {
+  std::error_code error;
+  const fs::path prefix = fs::path(this_executable()).parent_path().parent_path();
+  const fs::path own = fs::weakly_canonical(prefix / "lib/s2s/plugins", error);
+  return !error && fs::weakly_canonical(file, error).parent_path() == own && !error;
 }
 
 std::string this_executable() { return fs::read_symlink("/proc/self/exe").string(); }

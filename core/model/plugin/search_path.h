@@ -32,7 +32,8 @@ struct SearchPath {
 /// Search order: command line, environment, config, and PREFIX/lib/s2s/plugins when the executable
 /// is PREFIX/bin/s2s-run. Folders of the environment need not exist.
 /// Errors: [plugin/directory] when a folder of the command line or config cannot be searched;
-/// [plugin/file] when a file of plugins.load is not found.
+/// [plugin/file] when a file of plugins.load is not found; [untrusted/refused] with --untrusted for
+/// all but the last.
 SearchPath resolve_search_path(const SearchInputs& inputs);
 
 /// Returns the inputs of this process, without a config.
@@ -42,6 +43,9 @@ SearchInputs process_search_inputs(std::vector<std::string> command_line);
 /// Errors: those of reading options.
 SearchInputs process_search_inputs(std::vector<std::string> command_line, const Config& root,
                                    const std::string& config_dir);
+
+/// Whether a plugin lies in the folder next to the running program.
+bool is_own_plugin(const std::string& file);
 
 /// Returns the absolute path of the running program.
 std::string this_executable();

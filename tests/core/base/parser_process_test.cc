@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -147,6 +148,16 @@ TEST_CASE("a parser has the files that it was given, up to their limit") {
   CHECK_THROWS_AS(parse_apart("in", copy, "", {in, out}, {.file_bytes = 5}), Error);
   ::close(in);
   ::close(out);
+}
+
+TEST_CASE("nothing is left of parser processes when they are ended") {
+  start_once();
+  const ParserProcess waiting("a text", turn);
+  parse_apart("a text", turn, "abc");
+  end_parser_processes();
+  CHECK_FALSE(parses_apart());
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);  // no child
+  CHECK(errno == ECHILD);
 }
 
 TEST_CASE("an answer that makes no sense is an error") {
