@@ -108,3 +108,27 @@ TEST_CASE("a Kaldi directory's commands are refused, and converted when they are
   check_refused(run_cli(words), audio);
   check_ran(run_cli(words + " --allow-commands"), audio);
 }
+
+TEST_CASE("with --untrusted no command runs, whoever allows it") {
+  const Audio audio;
+  json command = audio.cut("d0");
+  command["recording"]["sources"][0]["type"] = "command";
+  command["recording"]["sources"][0]["source"] = audio.command("u.wav");
+  const std::string cuts = audio.dir / "cuts.jsonl", out = audio.dir / "shar";
+  write_text(cuts, command.dump() + "\n");
+  const std::string typed = "data shar 'pipe:touch " + audio.mark() + "; cat " + cuts + "' " + out;
+  for (const std::string& words :
+       {"data inspect --allow-commands " + cuts, "data shar --allow-commands " + cuts + " " + out,
+        typed + " --allow-commands"}) {
+    for (const char* const variable : {"S2S_UNTRUSTED=1", "S2S_UNTRUSTED=yes"}) {
+      const CommandResult result = run_cli(words, std::string("S2S_ALLOW_COMMANDS=1 ") + variable);
+      INFO(words, "\n", result.output);
+      CHECK(result.exit_code != 0);
+      CHECK(has(result, "[data/command-refused]"));
+      CHECK(has(result, "is not run with --untrusted, whoever allows it"));
+      CHECK_FALSE(audio.ran());
+    }
+  }
+  CHECK_FALSE(run_cli("--untrusted " + typed).exit_code == 0);
+  CHECK_FALSE(audio.ran());
+}

@@ -72,7 +72,7 @@ void check_lines(const CommandResult& result, const std::vector<std::string>& li
 }
 
 /// The table of one format in `config keys`: its keys.
-std::vector<std::string> keys_of(const std::string& heading) {
+std::vector<std::string> keys_below(const std::string& heading) {
   std::istringstream page(run_cli("config keys").output);
   std::vector<std::string> keys;
   std::string line;
@@ -302,7 +302,7 @@ TEST_CASE("every key of the tables is read, and the page of the documentation ha
   for (const auto& [heading, name] :
        {std::pair("DeepSpeed", "deepspeed"), std::pair("FSDP", "fsdp"),
         std::pair("accelerate", "accelerate")}) {
-    const std::vector<std::string> keys = keys_of(heading);
+    const std::vector<std::string> keys = keys_below(heading);
     CHECK(keys.size() > 20);
     const CommandResult all = show_strategy(name, with_values(keys, "auto").dump());
     CAPTURE(all.output);
