@@ -56,9 +56,8 @@ void on_time_limit(int /*number*/) {
   static_assert(kUntrustedSeconds == 3600, "the text says so");
   constexpr std::string_view kText =
       "\nerror: "
-      "[untrusted/time] --untrusted: this command has used all the processor time that it may: "
-      "3600 "
-      "s, or less where ulimit -t says so\n"
+      "[untrusted/time] --untrusted: this command has used all its processor time (3600 s, or less "
+      "where ulimit -t says so)\n"
       "  next:      run it on fewer files, or without --untrusted if you trust them\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
   ::_exit(static_cast<int>(ExitCode::kCheckFailed));
