@@ -32,6 +32,13 @@ Error json(const std::string& place, const std::string& reason) {
                                 place, reason));
 }
 
+Error json_value(const std::string& place, const std::string& reason) {
+  return data_error("data/json",
+                    fmt::format("{}: {}; expected a JSON array of objects, or one JSON object on "
+                                "each line; copy the file again, or fix it there",
+                                place, reason));
+}
+
 Error long_line(const std::string& path, int64_t good_lines) {
   return json(fmt::format("{}:{}", path, good_lines + 1),
               fmt::format("it has more than {} bytes without a line end", files::kMostLineBytes));

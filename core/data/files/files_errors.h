@@ -16,6 +16,8 @@ Error gzip(const std::string& path, int64_t line, const std::string& reason);
 /// The file does not hold lines.
 Error gzip_bytes(const std::string& path, int64_t num_good_bytes, const std::string& reason);
 Error json(const std::string& place, const std::string& reason);
+/// A value of a JSON array, or an object over several lines.
+Error json_value(const std::string& place, const std::string& reason);
 /// [data/json] A line behind `good_lines` is longer than any that is read.
 Error long_line(const std::string& path, int64_t good_lines);
 /// [data/gzip] Decompressed it has more bytes than it may.

@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "files/files_errors.h"
 #include "files/gzip_index.h"
+#include "files/json_values.h"
 #include "files/open_bytes.h"
 
 namespace s2s::files {
@@ -142,6 +143,10 @@ std::shared_ptr<const LineFile> open_line_file(const std::string& source,
                                                const std::string& expected) {
   std::shared_ptr<const ByteFile> bytes =
       open_bytes(source, options, expected, /*with_lines=*/true);
+  if (auto lines = json_values_as_lines(*bytes)) {
+    OffsetIndex index = index_in_memory(*lines);
+    return std::make_shared<LineFile>(std::move(lines), std::move(index));
+  }
   if (auto plain = std::dynamic_pointer_cast<const DiskFile>(bytes)) {
     return open_plain(std::move(plain), options);
   }

@@ -154,10 +154,10 @@ ChatFormat::ChatFormat(Source source)
     : source_(std::move(source)), template_(parsed(source_.name, source_.text)) {}
 
 jinja::MarkedText ChatFormat::render(const Value& messages, bool add_generation_prompt,
-                                     const std::string& place) const {
+                                     const std::string& place, const Value& tools) const {
   std::vector<std::pair<std::string, Value>> variables = source_.variables;
   variables.emplace_back("messages", messages);
-  variables.emplace_back("tools", Value::none());
+  variables.emplace_back("tools", tools);
   variables.emplace_back("documents", Value::none());
   variables.emplace_back("add_generation_prompt", Value::of(add_generation_prompt));
   try {

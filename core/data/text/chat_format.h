@@ -27,7 +27,8 @@ class ChatFormat {
   /// jinja::kGenerated. `place`: of the messages. Errors: [data/chat-template].
   /// Source: transformers' apply_chat_template.
   jinja::MarkedText render(const jinja::Value& messages, bool add_generation_prompt,
-                           const std::string& place) const;
+                           const std::string& place,
+                           const jinja::Value& tools = jinja::Value::none()) const;
   /// True if the template says itself what the model is to learn.
   bool has_generation_blocks() const { return template_.has_generation_blocks(); }
 

@@ -198,7 +198,7 @@ TokenDocument DocumentEncoder::encode(const std::string& json, const LineOrigin&
   const bool is_all = options_.labels == "all" || line.form == TextLine::Form::kText;
   MarkedText text(line.text);
   if (is_chat) {
-    text = chat_format().render(line.messages, false, origin.text());
+    text = chat_format().render(line.messages, false, origin.text(), line.tools);
   } else if (line.form == TextLine::Form::kPair) {
     text.append(MarkedText::from(line.response, 0));
   }
@@ -234,7 +234,8 @@ std::string DocumentEncoder::text_of(const std::string& json, const LineOrigin& 
     if (!line.is_trained[i]) continue;
     const jinja::Value* content =
         line.messages.items()->items[i].dict()->find(std::string_view("content"));
-    if (content != nullptr) text += (text.empty() ? "" : " ") + to_text(*content).bytes();
+    if (content == nullptr || content->is<jinja::None>()) continue;
+    text += (text.empty() ? "" : " ") + to_text(*content).bytes();
   }
   return text;
 }

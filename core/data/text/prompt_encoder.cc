@@ -49,13 +49,14 @@ AskedPrompt PromptEncoder::of_message(const std::string& message, const std::str
 
 AskedPrompt PromptEncoder::of_line(const std::string& json, const LineOrigin& origin) {
   const TextLine line = parse_prompt_line(json, options_, origin.file, origin.line);
-  return line.form == TextLine::Form::kChat ? of_chat(line.messages, origin.text())
+  return line.form == TextLine::Form::kChat ? of_chat(line.messages, origin.text(), line.tools)
                                             : of_text(line.text, origin.text());
 }
 
-AskedPrompt PromptEncoder::of_chat(const Value& messages, const std::string& place) {
+AskedPrompt PromptEncoder::of_chat(const Value& messages, const std::string& place,
+                                   const Value& tools) {
   const std::string text =
-      encoder_.chat_format().render(messages, /*add_generation_prompt=*/true, place).bytes();
+      encoder_.chat_format().render(messages, /*add_generation_prompt=*/true, place, tools).bytes();
   AskedPrompt prompt{text, last_content(messages), encoder_.encode_prompt(text, true)};
   if (prompt.ids.empty()) {
     throw text_errors::prompt(place, "the chat template writes nothing for it", options_);

@@ -40,7 +40,8 @@ class PromptEncoder {
   const TurnEnd& turn_end() const { return turn_end_; }
 
  private:
-  AskedPrompt of_chat(const jinja::Value& messages, const std::string& place);
+  AskedPrompt of_chat(const jinja::Value& messages, const std::string& place,
+                      const jinja::Value& tools = jinja::Value::none());
   TurnEnd find_turn_end(const jinja::Value& messages) const;
 
   DocumentOptions options_;

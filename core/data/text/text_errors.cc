@@ -102,6 +102,30 @@ Error too_long(const std::string& place, int64_t num_tokens, int64_t max_seq_len
                   place, num_tokens, max_seq_len));
 }
 
+Error no_labels(const std::string& path, int64_t num_documents, const std::string& reason) {
+  return data_error(
+      "data/no-labels",
+      fmt::format("{}: none of the first {} documents has a token that the model learns: {}; "
+                  "expected responses (labels: response); correct the data, raise max_seq_len, or "
+                  "set labels: all",
+                  path, num_documents, reason));
+}
+
+Error not_json_lines(const std::string& path, const std::string& kind, const std::string& command) {
+  return data_error("data/text-file",
+                    fmt::format("{} is {}; expected JSON objects, one on each line or in an array; "
+                                "convert it: {}",
+                                path, kind, command));
+}
+
+Error no_match(const std::string& path, const std::string& pattern) {
+  return config_error("data/text-path",
+                      fmt::format("{}.path: no file matches '{}'; expected a JSONL file, a pattern "
+                                  "or a folder with .jsonl, .json or .jsonl.gz files; check the "
+                                  "path",
+                                  path, pattern));
+}
+
 Error token_places(const std::string& place, const std::string& near) {
   return data_error("data/text-tokens",
                     fmt::format("{}: cannot find which tokens belong to the response, because the "

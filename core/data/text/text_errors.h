@@ -26,6 +26,11 @@ Error prompt(const std::string& place, const std::string& found, const DocumentO
 Error empty_response(const std::string& place, const std::string& what);
 Error messages(const std::string& place, const std::string& problem);
 Error too_long(const std::string& place, int64_t num_tokens, int64_t max_seq_len);
+Error no_labels(const std::string& path, int64_t num_documents, const std::string& reason);
+/// `kind`: "a Parquet file"; `command` writes JSON lines of it.
+Error not_json_lines(const std::string& path, const std::string& kind, const std::string& command);
+/// A pattern or folder without files.
+Error no_match(const std::string& path, const std::string& pattern);
 /// Which tokens the response has is not to be found.
 Error token_places(const std::string& place, const std::string& near);
 

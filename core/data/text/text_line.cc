@@ -2,158 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <optional>
+#include <utility>
+#include <vector>
 
 #include "files/json_fields.h"
 #include "s2s/foreign_text.h"
+#include "text/chat_reader.h"
 #include "text/text_errors.h"
 
 namespace s2s::data {
 namespace {
 
-using jinja::Dict;
-using jinja::MarkedText;
-using jinja::Value;
-
 using Object = simdjson::dom::object;
-
-/// `tag`: of the texts in it; nothing: they are not marked.
-Value value_of(JsonValue json, std::optional<int64_t> tag) {
-  std::string_view text;
-  if (json.get(text) == simdjson::SUCCESS) {
-    return tag ? Value::of(MarkedText::from(std::string(text), *tag))
-               : Value::of(std::string(text));
-  }
-  simdjson::dom::array list;
-  if (json.get(list) == simdjson::SUCCESS) {
-    std::vector<Value> items;
-    for (const JsonValue item : list) items.push_back(value_of(item, tag));
-    return Value::list(std::move(items));
-  }
-  Object object;
-  if (json.get(object) == simdjson::SUCCESS) {
-    Dict members;
-    for (const auto& [key, item] : object) {
-      members.set(Value::of(std::string(key)), value_of(item, tag));
-    }
-    return Value::of(std::move(members));
-  }
-  bool flag = false;
-  if (json.get(flag) == simdjson::SUCCESS) return Value::of(flag);
-  int64_t whole = 0;
-  if (json.is_int64() && json.get(whole) == simdjson::SUCCESS) return Value::of(whole);
-  const std::optional<double> number = json_number(json);
-  return number ? Value::of(*number) : Value::none();
-}
-
-/// The names under which templates look for a message's reasoning.
-constexpr std::array<const char*, 3> kReasoning = {"reasoning_content", "thinking", "reasoning"};
-
-/// As transformers: each template finds the reasoning under the name that it reads.
-void name_reasoning(Dict& message) {
-  for (const char* name : kReasoning) {
-    const Value* found = message.find(std::string_view(name));
-    if (found == nullptr) continue;
-    const Value reasoning = *found;
-    if (message.find(std::string_view("thinking")) == nullptr) message.set("thinking", reasoning);
-    message.set("reasoning_content", reasoning);
-    return;
-  }
-}
-
-bool is_reasoning(std::string_view key) {
-  return std::find(kReasoning.begin(), kReasoning.end(), key) != kReasoning.end();
-}
-
-bool has_text(const Value* content) {
-  return content != nullptr && (!content->is_text() || content->text()->size() > 0);
-}
-
-class ChatReader {
- public:
-  /// `is_prompt`: what the assistant says last is left out.
-  explicit ChatReader(std::string place, bool is_prompt = false)
-      : place_(std::move(place)), is_prompt_(is_prompt) {}
-
-  TextLine read(JsonValue json) {
-    simdjson::dom::array list;
-    if (json.get(list) != simdjson::SUCCESS || list.size() == 0) {
-      throw text_errors::messages(place_, "the messages are no list, or an empty one");
-    }
-    try {
-      return chat(list);
-    } catch (const jinja::TemplateError& error) {  // nested too deep, or too large
-      throw text_errors::messages(place_, error.what());
-    }
-  }
-
- private:
-  TextLine chat(const simdjson::dom::array& list) {
-    TextLine line;
-    line.form = TextLine::Form::kChat;
-    std::vector<Value> messages;
-    const size_t count = is_prompt_ ? num_asked(list) : list.size();
-    for (const JsonValue item : list) {
-      if (messages.size() < count) messages.push_back(message(item, line));
-    }
-    line.messages = Value::list(std::move(messages));
-    return line;
-  }
-
-  [[noreturn]] void fail(size_t index, const std::string& problem) const {
-    throw text_errors::messages(place_, fmt::format("message {} {}", index + 1, problem));
-  }
-
-  /// Messages up to the last that is not the assistant's.
-  size_t num_asked(const simdjson::dom::array& list) const {
-    size_t count = 0, index = 0;
-    for (const JsonValue item : list) {
-      ++index;
-      std::string_view role;
-      if (item["role"].get(role) != simdjson::SUCCESS || role != "assistant") count = index;
-    }
-    if (count > 0) return count;
-    throw text_errors::messages(place_, "all messages are the assistant's, which answer none");
-  }
-
-  Value message(JsonValue item, TextLine& line) const {
-    const size_t index = line.is_trained.size();
-    Object object;
-    if (item.get(object) != simdjson::SUCCESS) fail(index, "is no object");
-    Dict members;
-    for (const auto& [key, value] : object) {
-      if (value.is_null()) continue;
-      const bool is_content = key == "content" || is_reasoning(key);
-      members.set(
-          Value::of(std::string(key)),
-          value_of(value, is_content ? std::optional(static_cast<int64_t>(index)) : std::nullopt));
-    }
-    const Value* role = members.find(std::string_view("role"));
-    if (role == nullptr || !role->is_text()) fail(index, "has no role");
-    line.is_trained.push_back(is_trained(index, role->text()->bytes(), members));
-    name_reasoning(members);
-    return Value::of(std::move(members));
-  }
-
-  bool is_trained(size_t index, const std::string& role, const Dict& members) const {
-    const Value* content = members.find(std::string_view("content"));
-    const bool calls = members.find(std::string_view("tool_calls")) != nullptr ||
-                       members.find(std::string_view("function_call")) != nullptr;
-    if (content == nullptr && !calls) fail(index, "has no content");
-    if (role != "assistant") return false;
-    if (!has_text(content) && !calls) {
-      throw text_errors::empty_response(place_,
-                                        fmt::format("the assistant's message {}", index + 1));
-    }
-    const Value* weight = members.find(std::string_view("weight"));
-    return weight == nullptr || !weight->is_number() || weight->number() != 0;
-  }
-
-  std::string place_;
-  bool is_prompt_;
-};
 
 class LineParser {
  public:
@@ -165,13 +25,13 @@ class LineParser {
       throw text_errors::keys(place_.text(), "the line is no JSON object", expected());
     }
     const bool is_auto = options_.format == "auto";
-    if (options_.format == "messages" || (is_auto && has(options_.messages_key))) return chat();
+    if (options_.format == "messages" || (is_auto && !messages_key().empty())) return chat();
     const bool has_pair = has(options_.prompt_key) && has(options_.response_key);
     if (options_.format == "prompt_response" || (is_auto && has_pair)) {
-      return pair(require(options_.prompt_key), options_.response_key);
+      return pair(options_.prompt_key, options_.response_key);
     }
-    if (is_auto && has("instruction") && has("output")) return pair(alpaca_prompt(), "output");
-    if (is_auto && has("prompt") && has("completion")) return pair(require("prompt"), "completion");
+    if (is_auto && has("instruction") && has("output")) return alpaca();
+    if (is_auto && has("prompt") && has("completion")) return pair("prompt", "completion");
     if (is_auto && !has(options_.text_key)) {
       throw text_errors::keys(place_.text(), "the line has the keys " + found_keys(), expected());
     }
@@ -184,7 +44,14 @@ class LineParser {
     if (json.get(object_) != simdjson::SUCCESS) {
       throw text_errors::prompt(place_.text(), "the line is no JSON object", options_);
     }
-    if (has(options_.messages_key)) return chat(/*is_prompt=*/true);
+    if (!messages_key().empty()) return chat(/*is_prompt=*/true);
+    if (has("instruction") && is_conversation()) return alpaca_chat(/*is_prompt=*/true);
+    if (is_list(options_.prompt_key)) {
+      ChatReader reader = begin_chat();
+      reader.add_list(object_[options_.prompt_key].value_unsafe());
+      reader.leave_answers_out();
+      return reader.take(tools());
+    }
     TextLine line;
     line.form = TextLine::Form::kPair;
     if (has("instruction")) {
@@ -234,20 +101,117 @@ class LineParser {
     return std::string(text);
   }
 
-  TextLine pair(std::string prompt, const std::string& response_key) const {
+  bool is_list(const std::string& key) const {
+    return has(key) && object_[key].value_unsafe().is_array();
+  }
+
+  /// A text that may be missing.
+  std::string text_or_none(const std::string& key) const { return has(key) ? require(key) : ""; }
+
+  /// The key of a line's messages; "" without them. ShareGPT's is found, too.
+  std::string messages_key() const {
+    if (has(options_.messages_key)) return options_.messages_key;
+    const bool is_default = options_.messages_key == DocumentOptions().messages_key;
+    return is_default && is_list("conversations") ? "conversations" : "";
+  }
+
+  /// LLaMA-Factory's further keys, which no single prompt can hold.
+  bool is_conversation() const {
+    return !text_or_none("system").empty() || !history().empty() || !tools().is<jinja::None>();
+  }
+
+  jinja::Value tools() const {
+    return has("tools") ? read_tools(object_["tools"].value_unsafe(), place_.text())
+                        : jinja::Value::none();
+  }
+
+  ChatReader begin_chat() const { return ChatReader(place_.text()); }
+
+  TextLine pair(const std::string& prompt_key, const std::string& response_key) const {
+    if (is_list(prompt_key)) return chat_pair(prompt_key, response_key);
     TextLine line;
     line.form = TextLine::Form::kPair;
-    line.text = std::move(prompt);
+    line.text = require(prompt_key);
     line.response = require(response_key);
     if (line.response.empty()) {
       throw text_errors::empty_response(place_.text(), "'" + response_key + "'");
     }
+    if (!is_conversation()) return line;
+    return answered(std::move(line.text), std::move(line.response));
+  }
+
+  /// TRL's conversational form: only what the completion says is learned.
+  TextLine chat_pair(const std::string& prompt_key, const std::string& response_key) const {
+    ChatReader reader = begin_chat();
+    reader.add_list(object_[prompt_key].value_unsafe(), /*is_learned=*/false);
+    const auto response = object_[response_key];
+    if (response.error() != simdjson::SUCCESS || !response.value_unsafe().is_array()) {
+      throw text_errors::keys(
+          place_.text(),
+          fmt::format("'{}' is a list of messages, and '{}' is none", prompt_key, response_key),
+          "messages in both");
+    }
+    reader.add_list(response.value_unsafe());
+    return reader.take(tools());
+  }
+
+  /// A chat of `system`, `history`, and one more question with its answer.
+  TextLine answered(std::string question, std::string answer, bool is_prompt = false) const {
+    ChatReader reader = begin_chat();
+    reader.set_system(text_or_none("system"));
+    for (const auto& [asked, said] : history()) {
+      reader.add("user", asked);
+      reader.add("assistant", said);
+    }
+    reader.add("user", std::move(question));
+    if (!is_prompt) reader.add("assistant", std::move(answer));
+    return reader.take(tools());
+  }
+
+  /// Earlier questions and their answers.
+  std::vector<std::pair<std::string, std::string>> history() const {
+    std::vector<std::pair<std::string, std::string>> turns;
+    simdjson::dom::array list;
+    if (!has("history")) return turns;
+    if (object_["history"].get(list) != simdjson::SUCCESS) throw no_history();
+    for (const JsonValue turn : list) {
+      std::string_view asked, said;
+      const bool is_turn = turn.is_array() && turn.at(0).get(asked) == simdjson::SUCCESS &&
+                           turn.at(1).get(said) == simdjson::SUCCESS;
+      if (!is_turn) break;
+      turns.emplace_back(asked, said);
+    }
+    if (turns.size() != list.size()) throw no_history();
+    return turns;
+  }
+
+  Error no_history() const {
+    return text_errors::keys(place_.text(), "'history' is no list of [question, answer]",
+                             "a list of two texts for each turn");
+  }
+
+  TextLine alpaca() const {
+    if (is_conversation()) return alpaca_chat(/*is_prompt=*/false);
+    TextLine line;
+    line.form = TextLine::Form::kPair;
+    line.text = alpaca_prompt();
+    line.response = require("output");
+    if (line.response.empty()) throw text_errors::empty_response(place_.text(), "'output'");
     return line;
+  }
+
+  /// With `system` or `history`, Alpaca's keys are a chat. Source: LLaMA-Factory's
+  /// AlpacaDatasetConverter.
+  TextLine alpaca_chat(bool is_prompt) const {
+    const std::string input = text_or_none("input");
+    const std::string task = require("instruction");
+    std::string answer = is_prompt ? "" : require("output");
+    return answered(input.empty() ? task : task + "\n" + input, std::move(answer), is_prompt);
   }
 
   /// The prompt that Alpaca-style data is meant for. Source: Stanford Alpaca's train.py.
   std::string alpaca_prompt() const {
-    const std::string input = has("input") ? require("input") : "";
+    const std::string input = text_or_none("input");
     const std::string task = require("instruction");
     if (input.empty()) {
       return "Below is an instruction that describes a task. Write a response that appropriately "
@@ -261,11 +225,24 @@ class LineParser {
   }
 
   TextLine chat(bool is_prompt = false) const {
-    const auto found = object_[options_.messages_key];
-    if (found.error() != simdjson::SUCCESS) {
+    const std::string key = messages_key();
+    if (key.empty()) {
       throw text_errors::keys(place_.text(), "the line has the keys " + found_keys(), expected());
     }
-    return ChatReader(place_.text(), is_prompt).read(found.value_unsafe());
+    ChatReader reader = begin_chat();
+    const JsonValue list = object_[key].value_unsafe();
+    if (!begins_with_system(list)) reader.set_system(text_or_none("system"));
+    reader.add_list(list);
+    if (is_prompt) reader.leave_answers_out();
+    return reader.take(tools());
+  }
+
+  static bool begins_with_system(JsonValue list) {
+    for (const char* key : {"role", "from"}) {
+      std::string_view role;
+      if (list.at(0)[key].get(role) == simdjson::SUCCESS && role == "system") return true;
+    }
+    return false;
   }
 
   const DocumentOptions& options_;
@@ -288,7 +265,9 @@ TextLine parse_prompt_line(const std::string& line, const DocumentOptions& optio
 }
 
 TextLine parse_messages(const std::string& json, const std::string& place) {
-  return ChatReader(place).read(parse_json_line(json, LinePlace{place, 1}));
+  ChatReader reader(place);
+  reader.add_list(parse_json_line(json, LinePlace{place, 1}));
+  return reader.take();
 }
 
 }  // namespace s2s::data

@@ -16,7 +16,8 @@ struct TextLine {
   std::string response;
   /// Messages as templates see them. Texts of the content of message i are marked with i.
   jinja::Value messages;
-  std::vector<bool> is_trained;  // by message: the assistant's, unless its weight is 0
+  jinja::Value tools = jinja::Value::none();  // of a chat
+  std::vector<bool> is_trained;               // by message: the assistant's, unless its weight is 0
 };
 
 /// `place`: "file:line". Errors: [data/json], [data/text-keys], [data/empty-response],

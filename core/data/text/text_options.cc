@@ -5,7 +5,7 @@ namespace s2s::data {
 void DocumentOptions::visit(OptionVisitor& v) {
   v("format", format,
     "form of the lines; auto: found by the keys of each line, which may also be Alpaca's "
-    "(instruction, input, output)",
+    "(instruction, input, output), ShareGPT's (conversations) or TRL's (prompt, completion)",
     one_of({"auto", "text", "prompt_response", "messages"}));
   v("text_key", text_key, "key of a plain text");
   v("prompt_key", prompt_key, "key of a prompt");
@@ -21,7 +21,9 @@ void DocumentOptions::visit(OptionVisitor& v) {
 }
 
 void TextSourceOptions::visit(OptionVisitor& v) {
-  v("path", path, "JSONL file (.jsonl, .jsonl.gz), or a list of them");
+  v("path", path,
+    "file with JSON objects, one on each line (.jsonl, .jsonl.gz) or in an array (.json); a "
+    "folder or pattern of such files; or a list of these");
   document.visit(v);
   v("max_seq_len", max_seq_len, "maximum number of tokens in a document and in a row", at_least(2));
   v("long_text", long_text,

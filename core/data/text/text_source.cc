@@ -1,17 +1,21 @@
 #include "text/text_source.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "base/fnv.h"
 #include "base/foreign_json.h"
 #include "files/command_rules.h"
 #include "s2s/data/text_source.h"
+#include "s2s/foreign_text.h"
 #include "text/text_batch.h"
 #include "text/text_errors.h"
+#include "text/text_paths.h"
 
 namespace s2s::data {
 namespace {
@@ -22,6 +26,8 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxTexts = 200000;
 /// Lines that are encoded before the first batch.
 constexpr int64_t kCheckedLines = 64;
+/// Lines that are searched for the first label.
+constexpr int64_t kSearchedLines = 4096;
 
 const Tokenizer& tokenizer_of(const DataContext& context) {
   if (context.tokenizer == nullptr) throw text_errors::no_tokenizer(context.path);
@@ -35,10 +41,25 @@ std::vector<std::string> paths_of(const Config& path, const DataContext& context
     if (item.is_null()) continue;
     std::string file = item.as_string(context.path + ".path");
     if (!file.starts_with("pipe:")) file = (fs::path(context.base_dir) / file).lexically_normal();
-    paths.push_back(std::move(file));
+    for (std::string& found : text_paths(file, context.path)) paths.push_back(std::move(found));
   }
   if (paths.empty()) throw text_errors::no_path(context.path);
   return paths;
+}
+
+/// Whether the model learns one of the first tokens.
+bool has_labels(const TokenDocument& document, int64_t max_tokens) {
+  const auto end = document.is_label.begin() + std::min(document.size(), max_tokens);
+  return std::find(document.is_label.begin(), end, true) != end;
+}
+
+std::vector<std::string> roles_of(const TextLine& line) {
+  std::vector<std::string> roles;
+  if (line.form != TextLine::Form::kChat) return roles;
+  for (const jinja::Value& message : line.messages.items()->items) {
+    roles.push_back(message.dict()->find(std::string_view("role"))->text()->bytes());
+  }
+  return roles;
 }
 
 /// "train.jsonl:3+train.jsonl:8"
@@ -66,6 +87,7 @@ TextSource::TextSource(const TextSourceOptions& options, const DataContext& cont
       order_(options, seed_, files_, encoder_, context.path,
              [this](int64_t line, const Error& error) { hear(line, error); }) {
   check_first_lines();
+  check_labels();
 }
 
 /// Mistakes of all lines are often those of the first: they end a run before it begins.
@@ -78,6 +100,72 @@ void TextSource::check_first_lines() {
     const bool is_blank = text.find_first_not_of(" \t\r") == std::string::npos;
     if (!is_blank) encoder_.encode(text, files_.origin(line));
   }
+}
+
+/// A set without labels would train nothing, with a loss of 0.
+void TextSource::check_labels() {
+  if (options_.document.labels != "response") return;
+  int64_t num_documents = 0, num_with_labels = 0;
+  const int64_t most = std::min(files_.size(), kSearchedLines);
+  for (int64_t line = 0; line < most; ++line) {
+    if (line >= kCheckedLines && num_with_labels > 0) break;
+    const auto document = document_at(line);
+    if (!document) continue;
+    ++num_documents;
+    if (has_labels(*document, options_.max_seq_len)) ++num_with_labels;
+  }
+  if (num_documents == 0) return;
+  if (num_with_labels == 0) {
+    throw text_errors::no_labels(path_, num_documents, why_no_labels(most));
+  }
+  const int64_t num_without = num_documents - num_with_labels;
+  constexpr int64_t kLargeShare = 10;  // one of so many
+  if (num_without * kLargeShare < num_documents || !warn_ || rank_ > 0) return;
+  warn_(fmt::format("{}: {} of the first {} documents have no token that the model learns: {}",
+                    path_, num_without, num_documents, why_no_labels(most)));
+}
+
+std::optional<TokenDocument> TextSource::document_at(int64_t line) const {
+  const std::string text = files_.line(line);
+  if (text.find_first_not_of(" \t\r") == std::string::npos) return std::nullopt;
+  try {
+    return encoder_.encode(text, files_.origin(line));
+  } catch (const Error&) {  // is told where the line is trained on
+    return std::nullopt;
+  }
+}
+
+/// What documents without labels have in common.
+std::string TextSource::why_no_labels(int64_t num_lines) const {
+  int64_t num_cut = 0, num_unlearned = 0;
+  std::set<std::string> roles;
+  for (int64_t line = 0; line < num_lines; ++line) {
+    const auto document = document_at(line);
+    if (!document || has_labels(*document, options_.max_seq_len)) continue;
+    if (has_labels(*document, document->size())) {
+      ++num_cut;
+      continue;
+    }
+    const LineOrigin origin = files_.origin(line);
+    const TextLine read =
+        parse_text_line(files_.line(line), options_.document, origin.file, origin.line);
+    bool has_assistant = false;
+    for (const std::string& role : roles_of(read)) {
+      has_assistant = has_assistant || role == "assistant";
+      roles.insert(printable_name(role));
+    }
+    if (has_assistant) ++num_unlearned;
+    if (line >= kCheckedLines) break;  // enough for a reason
+  }
+  if (num_cut > 0) {
+    return fmt::format("in {} the response begins behind max_seq_len ({} tokens)", num_cut,
+                       options_.max_seq_len);
+  }
+  if (num_unlearned > 0) {
+    return "what the assistant says has the weight 0, or the chat template does not write it";
+  }
+  return fmt::format("their roles are {}, and 'assistant' is not among them",
+                     fmt::join(roles, ", "));
 }
 
 void TextSource::hear(int64_t line, const Error& error) {

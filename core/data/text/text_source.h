@@ -31,6 +31,10 @@ class TextSource : public DataSource {
 
  private:
   void check_first_lines();
+  void check_labels();
+  /// Nothing for a blank line, and for one that makes no document.
+  std::optional<TokenDocument> document_at(int64_t line) const;
+  std::string why_no_labels(int64_t num_lines) const;
   void hear(int64_t line, const Error& error);
   Batch load(PlannedBatch& planned) const;
   std::string order_fingerprint() const;

@@ -315,4 +315,46 @@ TEST_CASE("the cache holds what fits and lets others wait for what is being made
 }
 
 }  // namespace
+TEST_CASE("a JSON array and objects over several lines are lines of their values") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> values = {R"({"a":1,"b":[1,{"c":"x , ] } \\ \" y"}]})",
+                                           R"({"a":2,"b":[]})", R"({"a":3})"};
+  const std::string first = "{\n  \"a\": 1,\n  \"b\": [1, {\"c\": \"x , ] } \\\\ \\\" y\"}]\n}";
+  const std::string rest = "{\"a\" : 2, \"b\":\t[ ]},\r\n{\"a\":3}";
+  const std::string several = first + "\n{\"a\":2,\n\"b\":[]}  {\"a\":3}\n";
+  for (const std::string& text :
+       {"[" + first + "," + rest + "]", "\xef\xbb\xbf [\n" + first + " ,\n" + rest + "\n]\n\n",
+        several, "[" + values[0] + "," + values[1] + "," + values[2] + "]\n"}) {
+    CAPTURE(text);
+    check_lines(open_line_file(folder.write("a.json", text)), values);
+    check_lines(open_line_file(folder.write("a.json.gz", gzipped(text))), values);
+  }
+  CHECK(open_line_file(folder.write("none.json", "[]"))->size() == 0);
+  CHECK(open_line_file(folder.write("none.json", "[ \n ]\n"))->size() == 0);
+}
+
+TEST_CASE("JSON lines stay what they are, also when they are arrays or no JSON") {
+  const TemporaryFolder folder;
+  for (const std::vector<std::string>& lines :
+       std::vector<std::vector<std::string>>{{"[1, 2]", "[3]"},
+                                             {"{\"a\": 1}", "{ \"b\":2 }"},
+                                             {"[" + std::string(9000, ' ') + "1]", "[2]"},
+                                             {"[speech] hello", "x"}}) {
+    CAPTURE(lines[0]);
+    check_lines(open_line_file(folder.write("a.jsonl", joined(lines))), lines);
+  }
+}
+
+TEST_CASE("an array or object without an end is named with its value") {
+  const TemporaryFolder folder;
+  for (const char* const text :
+       {"[{\"a\": 1}, {\"a\"", "[{\"a\": 1},\n {", "{\n\"a\": 1}\n{\"a\": \n"}) {
+    CAPTURE(text);
+    const std::string message =
+        data_error_of([&] { open_line_file(folder.write("a.json", text)); });
+    CHECK(contains(message, "a.json, value 2: the file ends within it"));
+    CHECK(contains(message, "expected a JSON array of objects, or one JSON object on each line"));
+  }
+}
+
 }  // namespace s2s::files

@@ -56,8 +56,15 @@ TEST_CASE("a bad line is one message with its place") {
   const std::string deep = std::string(300, '[') + std::string(300, ']');
   CHECK(message("{\"messages\": [{\"role\": \"user\", \"content\": " + deep + "}]}") ==
         "[data/chat-messages]");
-  CHECK(message("{\"messages\": [{\"role\": \"assistant\", \"content\": \"\"}]}") ==
-        "[data/empty-response]");
+  CHECK(message("{\"conversations\": [{\"from\": \"who\", \"value\": \"x\"}]}") ==
+        "[data/chat-messages]");
+  CHECK(
+      message("{\"prompt\": [{\"role\": \"user\", \"content\": \"x\"}], \"completion\": \"y\"}") ==
+      "[data/text-keys]");
+  CHECK(message("{\"instruction\": \"x\", \"output\": \"y\", \"history\": [\"a\"]}") ==
+        "[data/text-keys]");
+  CHECK(message("{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}], \"tools\": \"{\"}") ==
+        "[data/chat-messages]");
   CHECK(message("{\"messages\": [{\"role\": \"user\", \"content\": [1]}]}") ==
         "[data/chat-template]");
 }

@@ -1,0 +1,47 @@
+#pragma once
+// Messages of a chat from JSON.
+
+#include <string>
+#include <vector>
+
+#include "files/json_fields.h"
+#include "jinja/value.h"
+#include "text/text_line.h"
+
+namespace s2s::data {
+
+/// Collects the messages of one chat. Errors of all: [data/chat-messages].
+class ChatReader {
+ public:
+  /// `place`: of the line.
+  explicit ChatReader(std::string place) : place_(std::move(place)) {}
+
+  /// A system message before all others, unless `text` is empty.
+  void set_system(const std::string& text);
+  /// A message; the model learns what the assistant says.
+  void add(const char* role, std::string content);
+  /// A list of {"role", "content", ...}, or of ShareGPT's {"from", "value"}. JSON's null is Jinja's
+  /// none. `is_learned`: the model learns what the assistant says there.
+  void add_list(JsonValue json, bool is_learned = true);
+  /// Leaves out what the assistant says last: it is asked for.
+  void leave_answers_out();
+  /// The chat. `tools`: of read_tools, or none.
+  TextLine take(jinja::Value tools = jinja::Value::none());
+
+ private:
+  [[noreturn]] void fail(const std::string& problem) const;
+  void add_message(JsonValue item, bool is_learned);
+  std::string role_of(JsonValue from) const;
+  std::string role_at(size_t index) const;
+  bool is_trained(const std::string& role, const jinja::Dict& members) const;
+
+  std::string place_;
+  std::vector<jinja::Value> messages_;
+  std::vector<bool> is_trained_;
+};
+
+/// The value of `tools`: a list, or its JSON as a text; none for null and an empty one.
+/// Errors: [data/chat-messages].
+jinja::Value read_tools(JsonValue json, const std::string& place);
+
+}  // namespace s2s::data
