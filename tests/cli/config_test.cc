@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 
 using s2s::test::CommandResult;
@@ -94,4 +95,31 @@ TEST_CASE("a config file that is not there or not YAML ends with 3 and one messa
   CHECK(missing.exit_code == 3);
   CHECK(has(missing, "did you mean '" + file.path + "'?"));
   CHECK(run_cli("config check").exit_code == 2);
+}
+
+TEST_CASE("config check opens sets of texts, and finds what train finds") {
+  const s2s::test::TemporaryFolder folder;
+  const std::string text = folder / "text";
+  REQUIRE(run_cli("data synth --text --tiny " + text).exit_code == 0);
+  const std::string check = "config check " + s2s::test::source_dir() +
+                            "/configs/text.yaml data.synth.size=tiny text.data=" + text + " ";
+  const std::string words = folder.write("words.jsonl", "{\"words\": \"x\"}\n");
+  const CommandResult good = run_cli(check);
+  CHECK_MESSAGE(good.exit_code == 0, good.output);
+  for (const char* const set : {"data.train_ds.path=", "data.validation_ds.datasets.dev.path="}) {
+    const CommandResult missing = run_cli(check + set + (folder / "nosuch.jsonl"));
+    CAPTURE(missing.output);
+    CHECK(missing.exit_code == 3);
+    CHECK(has(missing, "[data/missing-file]"));
+  }
+  // The tokenizer is not there before the first run; the files of texts are.
+  const CommandResult later = run_cli("config check " + s2s::test::source_dir() +
+                                      "/configs/text.yaml text.data=" + (folder / "later") +
+                                      " data.train_ds.path=" + (folder / "nosuch.jsonl"));
+  CHECK(has(later, "[data/missing-file]"));
+  const CommandResult train = run_cli("train" + check.substr(12) + "trainer.max_steps=24 " +
+                                      "exp_manager.explicit_log_dir=" + (folder / "run"));
+  REQUIRE_MESSAGE(train.exit_code == 0, train.output);
+  const CommandResult keys = run_cli(check + "data.train_ds.path=" + words);
+  CHECK_MESSAGE(has(keys, "[data/text-keys]"), keys.output);
 }

@@ -25,6 +25,8 @@
 #include "s2s_run/engines/engine_file.h"
 #include "s2s_run/plan/plan_inputs.h"
 #include "s2s_run/subcommands.h"
+#include "text/text_files.h"
+#include "text/text_paths.h"
 
 namespace s2s::run {
 
@@ -136,15 +138,52 @@ class FileCheck {
     check_same_parts(start, config_);
   }
 
-  /// Data sources of other plugins are not opened.
+  /// Opens a set and makes its first cut or batch.
   void open_set(const std::string& path, const Config& block) {
-    if (!data_is_there_ || !names_cuts(block) || has_commands(block)) return;
-    if (first_cut(block, path) != nullptr) return;
-    throw Error(ExitCode::kData, "data/empty",
-                path +
-                    ": the set has no cuts; expected at least one; to see what its files contain: "
-                    "s2s-run data inspect CONFIG --set " +
-                    path.substr(path.rfind('.') + 1));
+    if (has_commands(block)) return;
+    if (names_cuts(block)) {
+      if (data_is_there_ && first_cut(block, path) == nullptr) throw no_cuts(path);
+      return;
+    }
+    const Config* const name = block.find("name");
+    const bool is_text = name != nullptr && name->is_scalar() && name->text() == "text";
+    if (is_text && !open_texts(path, block)) return;
+    if (waits_ || !data_is_there_ || !check_.findings.empty()) return;
+    const std::string set = path.substr(path.rfind('.') + 1);
+    const std::shared_ptr<DataSource> source =
+        path == "data.train_ds"
+            ? std::shared_ptr<DataSource>(builder_.all_train_data(tokenizer_.get()))
+            : builder_.validation_sources(tokenizer_.get()).at(set)({0, 1});
+    if (source != nullptr) source->next();
+  }
+
+  /// Opens the files of a set of texts, which needs no tokenizer. False if training makes them.
+  bool open_texts(const std::string& path, const Config& block) const {
+    const Config* const files = block.find("path");
+    if (files == nullptr || files->is_null()) return true;  // the source says so
+    const std::vector<Config> one = {*files};
+    for (const Config& file : files->is_list() ? files->items() : one) {
+      const std::string name = file.as_string(path + ".path");
+      if (!data_is_there_ && is_made(name)) return false;
+      const data::TextFiles opened(data::text_paths(name, path));
+    }
+    return true;
+  }
+
+  /// Whether a file lies in the folder that `data.synth` makes.
+  bool is_made(const std::string& file) const {
+    const fs::path folder =
+        fs::path(config_.find_path("data.synth.path")->text()).lexically_normal();
+    const fs::path relative = fs::path(file).lexically_normal().lexically_relative(folder);
+    return !relative.empty() && *relative.begin() != "..";
+  }
+
+  static Error no_cuts(const std::string& path) {
+    return Error(ExitCode::kData, "data/empty",
+                 path +
+                     ": the set has no cuts; expected at least one; to see what its files contain: "
+                     "s2s-run data inspect CONFIG --set " +
+                     path.substr(path.rfind('.') + 1));
   }
 
   RunCheck& check_;
@@ -159,8 +198,9 @@ class FileCheck {
 
 /// Opens the small files that a training run opens before its first step, without creating files or
 /// running commands: the tokenizer, config.json and the headers of pretrained weights, and the
-/// first cut of each data set. Compares the memory estimate with the machine's memory. `check`: of
-/// `config`, for training, without findings; receives findings and warnings.
+/// first cut or batch of each data set. (A large text file is given its index, as by training.)
+/// Compares the memory estimate with the machine's memory. `check`: of `config`, for training,
+/// without findings; receives findings and warnings.
 void check_files(const RunConfig& config, RunCheck& check) { FileCheck(config, check).run(); }
 
 Json findings_json(const RunCheck& checked) {

@@ -60,10 +60,10 @@ class LineCursor {
 };
 
 /// `source`: a path or "pipe:CMD"; gzip is recognized by its content, and so are a JSON array and
-/// objects over several lines, of which each value is a line (files/json_values.h). The index of a plain file is
-/// Lhotse's "PATH.idx"; of a large gzip file "PATH.gzidx"; small files and commands have none.
-/// `expected`: what is said when the file is missing.
-/// Errors: [data/missing-file], [data/gzip], [data/pipe], [data/url], [io/file].
+/// objects over several lines, of which each value is a line (files/json_values.h). The index of a
+/// plain file is Lhotse's "PATH.idx"; of a large gzip file "PATH.gzidx"; small files and commands
+/// have none. `expected`: what is said when the file is missing. Errors: [data/missing-file],
+/// [data/gzip], [data/pipe], [data/url], [io/file].
 std::shared_ptr<const LineFile> open_line_file(
     const std::string& source, const OpenOptions& options = {},
     const std::string& expected = "a text file with one JSON object on each line; check the path");
