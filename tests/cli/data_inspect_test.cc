@@ -148,3 +148,25 @@ TEST_CASE("a folder without shards says what it holds, a recording what makes cu
   CHECK_MESSAGE(has(manifest, "input_cfg: [{type: nemo_tarred_to_duplex"), manifest.output);
   CHECK_FALSE(has(manifest, "lhotse"));
 }
+
+TEST_CASE("a NeMo manifest may have blank lines, and equal file names in several folders") {
+  const TemporaryFolder dir;
+  for (const char* const speaker : {"s1", "s2"}) {
+    std::filesystem::create_directory(dir / speaker);
+    write_audio(dir / speaker + "/0001.wav", 16000, ramp(16000));
+  }
+  const std::string manifest = dir / "m.json";
+  write_text(manifest,
+             "{\"audio_filepath\": \"s1/0001.wav\", \"duration\": 1, \"text\": \"a\"}\n\n  \n"
+             "{\"audio_filepath\": \"s2/0001.wav\", \"duration\": 1, \"text\": \"b\"}\n\n");
+  const auto inspected = run_cli("data inspect " + manifest);
+  CAPTURE(inspected.output);
+  CHECK(has(inspected, "2 cuts"));
+  CHECK(has(inspected, "warning: the ids of 1 cut are used before; training uses all of them"));
+  CHECK(has(inspected, "m.json:4: cut '0001': the id is already used at " + manifest + ":1"));
+  const auto converted = run_cli("data convert " + manifest + " " + (dir / "out.jsonl"));
+  CHECK_MESSAGE(has(converted, "rename one, or give --rename-duplicates"), converted.output);
+  const auto renamed =
+      run_cli("data convert --rename-duplicates " + manifest + " " + (dir / "out.jsonl"));
+  CHECK_MESSAGE(renamed.exit_code == 0, renamed.output);
+}

@@ -154,6 +154,11 @@ void Inspection::run(InspectResult& result) {
   result.audio_read = !arguments_.no_audio;
   result.examples = examples_.take();
   result.report = inspector_.report();
+  if (result.report.num_duplicate_ids > 0) {  // training says the same and goes on
+    result.warnings.push_back(fmt::format(
+        "the ids of {} are used before; training uses all of them; the first: {}",
+        counted(result.report.num_duplicate_ids, "cut"), result.report.first_duplicate_id));
+  }
   result.turns = turns_.report();
   for (const data::TurnFinding& finding : result.turns.findings) {
     result.warnings.push_back(data::sentence(finding));

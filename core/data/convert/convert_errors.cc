@@ -128,8 +128,9 @@ Error no_recording(const std::string& place, const std::string& id, const std::s
 Error duplicate_id(const std::string& place, const std::string& id, const std::string& first) {
   return data_error(
       "data/duplicate-id",
-      fmt::format("{}: the id '{}' is already used at {}; expected unique ids; rename one", place,
-                  id, first));
+      fmt::format("{}: the id '{}' is already used at {}; expected unique ids; rename one, or "
+                  "give --rename-duplicates",
+                  place, id, first));
 }
 
 Error result_name(const std::string& path) {

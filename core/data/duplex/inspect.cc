@@ -147,8 +147,11 @@ void SetInspector::check_id(const Cut& cut) {
   const auto [same, is_new] = line_of_id_.emplace(fnv1a(cut.id), line);
   if (is_new) return;
   const Line& first = same->second;
-  throw cuts_errors::duplicate_id(cut.place(),
-                                  fmt::format("{}:{}", manifests_[first.manifest], first.number));
+  if (report_.num_duplicate_ids++ > 0) return;
+  report_.first_duplicate_id =
+      cuts_errors::duplicate_id(cut.place(),
+                                fmt::format("{}:{}", manifests_[first.manifest], first.number))
+          .what();
 }
 
 void SetInspector::add(const Cut& cut) {

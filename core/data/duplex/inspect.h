@@ -139,6 +139,8 @@ struct SetReport {
   BucketReport buckets;
   std::vector<std::string> unsuitable;  // the first 20 findings of check_duplex_cut
   int64_t num_unsuitable = 0;           // cuts with such findings
+  int64_t num_duplicate_ids = 0;        // among the first two million cuts
+  std::string first_duplicate_id;       // its message
 };
 
 /// Everything that the manifests say; reads no audio.
@@ -146,7 +148,6 @@ class SetInspector {
  public:
   /// `tokenizer` must live on.
   SetInspector(BatchSpec spec, const Tokenizer& tokenizer, const BucketOptions& buckets);
-  /// Errors: [data/duplicate-id] for an id of before, of the first two million; the cut is counted.
   void add(const Cut& cut);
   SetReport report() const;
 

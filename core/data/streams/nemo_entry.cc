@@ -63,12 +63,19 @@ bool NemoEntry::is_skipped() const {
   return !found->empty() && !(found->is_string() && found->get_ref<const std::string&>().empty());
 }
 
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
 NemoEntry parse_nemo_entry(const std::string& text, const std::string& file, int64_t line) {
   NemoEntry entry{{}, file, line};
   try {
     entry.json = parse_foreign_json<nlohmann::ordered_json>(text);
   } catch (const nlohmann::json::exception& error) {
-    throw stream_errors::nemo_line(entry.place(), fmt::format("no JSON ({})", error.what()),
+    const std::string_view reason = error.what();  // with the name of the parser in front
+    const size_t column = std::min(reason.find("column "), reason.size());
+    throw stream_errors::nemo_line(entry.place(),
+                                   fmt::format("no JSON ({})", reason.substr(column)),
                                    "one JSON object on each line");
   }
   if (!entry.json.is_object()) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "s2s/data/cuts.h"
 
@@ -32,6 +33,9 @@ struct NemoEntry {
   /// `_skipme`, as Python sees truth.
   bool is_skipped() const;
 };
+
+/// A line of spaces only, which NeMo passes over.
+bool is_blank(std::string_view line);
 
 /// Errors: [data/nemo-manifest].
 NemoEntry parse_nemo_entry(const std::string& text, const std::string& file, int64_t line);

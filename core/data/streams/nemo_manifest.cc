@@ -126,7 +126,10 @@ class NemoManifestStream : public LeafStream {
     while (part_ < lines_.size()) {
       if (!cursor_) open_part(0);
       const int64_t row = cursor_->row();
-      if (cursor_->next(line_)) return CutKey{static_cast<int64_t>(file_of_part()), row};
+      if (cursor_->next(line_)) {
+        if (is_blank(line_)) continue;
+        return CutKey{static_cast<int64_t>(file_of_part()), row};
+      }
       cursor_.reset();
       ++part_;
     }

@@ -89,7 +89,7 @@ void NemoShards::read_shard_ids(std::unordered_map<int64_t, std::vector<int64_t>
     rows[id->get<int64_t>()].push_back(row);
   };
   for (int64_t row = 0; cursor.next(line); row = cursor.row()) {
-    is_good(on_bad_, [&] { add(row); });
+    if (!is_blank(line)) is_good(on_bad_, [&] { add(row); });
   }
 }
 
@@ -117,6 +117,7 @@ std::unordered_map<std::string, std::vector<int64_t>> NemoShards::rows_by_audio(
   std::unordered_map<std::string, std::vector<int64_t>> rows;
   const auto file = lines_.open(shards_[shard].manifest);
   const auto add = [&](int64_t row, const std::string& line) {
+    if (is_blank(line)) return;
     is_good(on_bad_,
             [&] { rows[without_sub(parse(shard, row, line).audio_filepath())].push_back(row); });
   };

@@ -106,6 +106,7 @@ class ConversationStream : public LeafStream {
 
   /// Null: it is skipped, or before the slice.
   CutPtr read_row(const CutKey& token) override {
+    if (is_blank(lines_.open(static_cast<size_t>(token[0]))->line(token[1]))) return nullptr;
     const Conversation conversation = parse(token);
     if (has_tars()) {
       tar_offset_ = offset_behind(static_cast<size_t>(token[0]), tar_offset_, conversation);
