@@ -18,6 +18,7 @@ void translate_config(const std::vector<std::string>& llms, Config& config, Find
   translate_strategy(config, findings, notes);
   translate_nemo_model(config, findings, notes);
   translate_parts(config, findings, notes);
+  complete_lora(config, findings, notes);
   translate_epochs(config, findings, notes);
   translate_loggers(config, findings, notes);
   translate_profile(config, findings, notes);

@@ -123,3 +123,27 @@ TEST_CASE("config check opens sets of texts, and finds what train finds") {
   const CommandResult keys = run_cli(check + "data.train_ds.path=" + words);
   CHECK_MESSAGE(has(keys, "[data/text-keys]"), keys.output);
 }
+
+TEST_CASE("model.lora without r has the rank of its adapter, or PEFT's default") {
+  const s2s::test::TemporaryFolder folder;
+  const std::string adapter = s2s::test::source_dir() + "/tests/reference/data/peft_lora";
+  const auto show = [&](const std::string& lora) {
+    return run_cli("config show " + s2s::test::source_dir() +
+                   "/configs/text.yaml model.lora 'model.lora=" + lora + "'");
+  };
+  const CommandResult stored = show("{path: " + adapter + "}");
+  CAPTURE(stored.output);
+  CHECK(has(stored, "note: model.lora.r is "));
+  CHECK_FALSE(has(stored, "r: 0"));
+  CHECK_FALSE(has(stored, "r: 8  # default"));
+  const CommandResult fresh = show("{lora_alpha: 16, target_modules: [q_proj]}");
+  CAPTURE(fresh.output);
+  CHECK(has(fresh, "r: 8"));
+  CHECK(has(fresh, "model.lora.r is 8, PEFT's default; r: 0 turns adapters off"));
+  CHECK(has(show("{r: 0, lora_alpha: 16}"), "r: 0"));
+  const CommandResult missing = show("{path: nosuch}");
+  CAPTURE(missing.output);
+  CHECK(missing.exit_code == 3);
+  CHECK(has(missing, "[lora/adapter] model.lora.path (command line: model.lora={path: nosuch})"));
+  CHECK(has(missing, "\"nosuch\" has no adapter_config.json"));
+}

@@ -54,6 +54,9 @@ void translate_nemo_model(Config& config, Findings& findings, ConfigNotes& notes
 /// Names `model.optimizer` and `model.lr_scheduler` when they name a class, a scorer that is only a
 /// name, and a connector of NeMo. Removes switches of NeMo's data sets that are off.
 void translate_parts(Config& config, Findings& findings, ConfigNotes& notes);
+/// Gives `model.lora` without `r` the rank of the adapter that its `path` names, with lora_alpha
+/// and target_modules where they are missing, or PEFT's default.
+void complete_lora(Config& config, Findings& findings, ConfigNotes& notes);
 
 /// Turns parts of an epoch, as Lightning writes them, into optimizer steps and batches:
 /// trainer.val_check_interval: 0.5, limit_val_batches: 1.0, limit_train_batches: 1.0.
