@@ -11,6 +11,7 @@
 #include "base/atomic_file.h"
 #include "base/foreign_json.h"
 #include "checkpoint/checkpoint_state.h"
+#include "checkpoint/checkpoint_traces.h"
 #include "checkpoint/checkpoint_write.h"
 #include "comm/rank_texts.h"
 #include "s2s/threads.h"
@@ -337,6 +338,7 @@ std::string CheckpointFolder::newest() const {
 }
 
 std::string CheckpointFolder::find_newest() const {
+  check_pointer(folder_);
   for (const std::string& left : remove_partials(folder_)) {
     warn("the remains of an interrupted save were not removed completely: " + left);
   }
@@ -352,6 +354,7 @@ std::string CheckpointFolder::find_newest() const {
     for (const auto& [newer, why] : passed_over) {
       warn(checkpoint_skipped(newer.string(), why, folder.filename().string()));
     }
+    if (const std::string lost = lost_pointer(folder_, folder); !lost.empty()) warn(lost);
     std::error_code ignored;
     if (fs::read_symlink(fs::path(folder_) / "last", ignored) != folder.filename()) {
       point_link(folder, "last");
