@@ -70,7 +70,8 @@ class Search {
       return add(path, "an incomplete checkpoint: " + error.message());
     }
     add(path, fmt::format("a complete checkpoint of step {}", steps));
-    if (!found_.complete.empty()) return;
+    if (steps < newest_) return;
+    newest_ = steps;
     found_.complete = path.string();
     found_.right_name = (run_folder_ / "checkpoints" / fmt::format("step={}", steps)).string();
   }
@@ -97,6 +98,7 @@ class Search {
  private:
   fs::path run_folder_;
   CheckpointTraces found_;
+  int64_t newest_ = 0;
 };
 
 /// "step=2, step=4", the newest at the end.

@@ -11,7 +11,8 @@ namespace s2s {
 /// What was found, a line each, by names within the run folder.
 struct CheckpointTraces {
   std::vector<std::string> lines;
-  /// The first complete checkpoint among them, and the name under which a run would resume from it.
+  /// The complete checkpoint of most steps among them, and the name under which a run would resume
+  /// from it.
   std::string complete;
   std::string right_name;
 };

@@ -213,7 +213,7 @@ void throw_lost_checkpoints(const std::string& folder, const std::vector<std::st
   std::string next = "a complete checkpoint checkpoints/step=N";
   if (!complete.empty()) {
     next = fmt::format(
-        "to resume from the first complete one, type mv '{}' '{}', or set "
+        "to resume from the newest complete one, type mv '{}' '{}', or set "
         "exp_manager.resume_from_checkpoint: {}",
         complete, right_name, complete);
   }

@@ -99,11 +99,11 @@ TEST_CASE("renamed checkpoints are found, and both ways of the message resume") 
   const TemporaryFolder folder;
   const fs::path run = copy_of_run(folder);
   rename_checkpoints(run);
-  const fs::path renamed = run / "checkpoints/my-step=2";
+  const fs::path renamed = run / "checkpoints/my-step=4";
   check_refused(run, "run/lost-checkpoints",
                 {"checkpoints/my-step=2: a complete checkpoint of step 2",
                  "checkpoints/my-step=4: a complete checkpoint of step 4",
-                 "mv '" + renamed.string() + "' '" + (run / "checkpoints/step=2").string() + "'",
+                 "mv '" + renamed.string() + "' '" + (run / "checkpoints/step=4").string() + "'",
                  "exp_manager.resume_from_checkpoint: " + renamed.string()});
   fs::remove(run / "checkpoints/last");  // a missing pointer hides nothing
   check_refused(run, "run/lost-checkpoints", {"checkpoints/my-step=4: a complete checkpoint"});
