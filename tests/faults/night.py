@@ -205,7 +205,7 @@ def parse():
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no run after these")
     parser.add_argument("--layout", action="append", choices=[one.name for one in runs.LAYOUTS])
     parser.add_argument("--run", type=int, help="only this run, with its facts")
-    parser.add_argument("--quick", action="store_true", help="six kills of two layouts, as the tests do")
+    parser.add_argument("--quick", action="store_true", help="six kills, as the tests do")
     options = parser.parse_args()
     if options.quick:
         options.kills = 6

@@ -70,9 +70,11 @@ def draw_kill(draw, layout):
     given = [draw.choice(SIGNALS)]
     if draw.random() < 0.3:
         given.append(draw.choice(SIGNALS))
-    return {"when": draw.choice(["time", "step", "save", "save", "save"]), "whom": draw.choice(whom),
+    return {"when": draw.choice(["time", "step", "save", "save", "save"]),
+            "whom": draw.choice(whom),
             "rank": draw.randrange(layout.ranks), "signals": given, "share": draw.random(),
-            "delay_s": draw.random() * draw.choice([0.001, 0.01, 0.2]), "gap_s": draw.random() * 0.2}
+            "delay_s": draw.random() * draw.choice([0.001, 0.01, 0.2]),
+            "gap_s": draw.random() * 0.2}
 
 
 class Started:
@@ -263,7 +265,8 @@ class Reference:
                    if path.name.endswith((".partial", ".new", ".tmp"))]
         findings += [f"left behind: {name}" for name in partial]
         extra = [name for name in os.listdir(run_folder)
-                 if name not in self.names and not name.startswith(("flight", "log.", ".lock", "events."))]
+                 if name not in self.names
+                 and not name.startswith(("flight", "log.", ".lock", "events."))]
         return findings + [f"left behind: {name}" for name in extra]
 
 
