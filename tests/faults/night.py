@@ -221,7 +221,8 @@ def main():
     options = parse()
     pathlib.Path(options.folder).mkdir(parents=True, exist_ok=True)
     night = Night(options)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, signal.default_int_handler)
     try:
         code = night.run()
         if options.is_temporary and code == 0:

@@ -77,6 +77,13 @@ def draw_kill(draw, layout):
             "gap_s": draw.random() * 0.2}
 
 
+def before_start():
+    """No core files. Signals as a terminal gives them: nohup and `&` would have them ignored."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for one in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(one, signal.SIG_DFL)
+
+
 class Started:
     """A start of the command in a case, in a session of its own."""
 
@@ -91,7 +98,7 @@ class Started:
             self.process = subprocess.Popen(
                 words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
                 env=environment, cwd=case / "cwd", start_new_session=True,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+                preexec_fn=before_start)
 
     def is_running(self):
         return self.process.poll() is None

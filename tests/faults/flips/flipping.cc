@@ -52,7 +52,7 @@ class Flipping : public Optimizer {
     if (options_.place != "gradient") return;
     parameters_[which_].register_hook([this](const at::Tensor& gradient) {
       const at::Tensor flipped = gradient.clone().contiguous();
-      if (done_ + 1 == options_.at_step) flip(flipped, element_, options_.bit);
+      if (++backwards_ == options_.at_step) flip(flipped, element_, options_.bit);
       return flipped;
     });
   }
@@ -97,6 +97,7 @@ class Flipping : public Optimizer {
   std::vector<at::Tensor> parameters_, first_, second_;
   size_t which_ = 0;
   int64_t element_ = 0, done_ = 0;
+  int64_t backwards_ = 0;  // a skipped update is not among done_
 };
 
 std::unique_ptr<Optimizer> create(const Config& options, const BuildContext& context) {
