@@ -259,7 +259,11 @@ void CheckpointFolder::name(Job& job, const std::vector<std::string>& written) {
   for (const std::string& file : attachments_) attach_copy(file, partial);
   write_state(partial, state_json(job.state, settings_.mesh));
   try {
-    if (fs::exists(settings_.lines)) sync_to_disk(settings_.lines);
+    if (fs::exists(settings_.lines)) {
+      sync_to_disk(settings_.lines);
+      // And its name: the folder was last synced before the file was created.
+      sync_to_disk(fs::path(settings_.lines).parent_path().string());
+    }
     // Saving the weights is more important than syncing the lines.
   } catch (const std::exception& error) {
     warn(error.what());
