@@ -12,6 +12,7 @@
 #include "base/accelerator.h"
 #include "checkpoint/checkpoint.h"
 #include "config/config_tree.h"
+#include "config/save_schedule.h"
 #include "config/secrets.h"
 #include "config/yaml_writer.h"
 #include "eval/metrics/monitored_metric.h"
@@ -235,18 +236,32 @@ int exit_code(const RunCheck& checked) {
   return static_cast<int>(checked.findings.empty() ? ExitCode::kOk : ExitCode::kConfig);
 }
 
+/// When a new run of a configuration without findings saves first.
+std::string first_save_of(const RunCheck& checked) {
+  const auto read = [&]<class Block>(Block block, const char* path) {
+    const Config* const node = checked.written.find_path(path);
+    return node != nullptr && node->is_map() ? read_options<Block>(*node, path) : block;
+  };
+  const auto trainer = read(TrainerBlock(), "trainer");
+  const auto saves = read(ExpManagerBlock(), "exp_manager").checkpoint_callback_params;
+  return first_save_text(save_schedule(saves, trainer), 0, trainer.max_steps);
+}
+
 int run_check(const ConfigArguments& arguments, const Invocation& invocation) {
   const RunConfig config(arguments, RunPurpose::kTrain, invocation);
   RunCheck checked = config.check();
   if (checked.findings.empty()) check_files(config, checked);
+  const std::string first_save = checked.findings.empty() ? first_save_of(checked) : "";
   if (invocation.json) {
     Json json = {{"findings", findings_json(checked)}};
+    if (!first_save.empty()) json["first_checkpoint"] = first_save;
     json.update(notes_json(checked.notes));
     std::printf("%s\n", json.dump(2).c_str());
     return exit_code(checked);
   }
   print_findings(stdout, checked);
   print_notes("", checked.notes, printable);
+  if (!first_save.empty()) std::printf("the first checkpoint is saved %s\n", first_save.c_str());
   if (checked.findings.empty()) std::printf("ok\n");
   return exit_code(checked);
 }

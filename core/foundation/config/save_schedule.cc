@@ -46,6 +46,20 @@ SaveSchedule save_schedule(const CheckpointBlock& saving, const TrainerBlock& tr
   return schedule;
 }
 
+std::string first_save_text(const SaveSchedule& schedule, int64_t steps_done, int64_t max_steps) {
+  int64_t first = max_steps;
+  for (const int64_t every : schedule.every_steps) {
+    // Not the next multiple, which may be larger than any number of 64 bits.
+    const int64_t to_go = every - steps_done % every;
+    if (to_go < first - steps_done) first = steps_done + to_go;
+  }
+  const std::string step = fmt::format("after step {} of {}", first, max_steps);
+  if (schedule.every_s <= 0) return step;
+  const bool has_hours = schedule.every_s >= 2 * 3600;
+  return fmt::format("{}, or after {:.3g} {} if that comes first", step,
+                     schedule.every_s / (has_hours ? 3600 : 60), has_hours ? "hours" : "minutes");
+}
+
 std::string save_warning(const SaveSchedule& schedule, int64_t max_steps) {
   const auto& steps = schedule.every_steps;
   const bool is_early = std::any_of(steps.begin(), steps.end(),

@@ -2,6 +2,7 @@
 // When a run writes checkpoints before its end.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "config/config_notes.h"
@@ -23,6 +24,10 @@ int64_t epoch_steps(const TrainerBlock& trainer);
 /// What `checkpoint_callback_params` asks for. When it says nothing: each validation, each pseudo
 /// epoch and half an hour.
 SaveSchedule save_schedule(const CheckpointBlock& saving, const TrainerBlock& trainer);
+
+/// When a run that has done `steps_done` of `max_steps` steps saves first: "after step 500 of 9000,
+/// or after 30 minutes if that comes first".
+std::string first_save_text(const SaveSchedule& schedule, int64_t steps_done, int64_t max_steps);
 
 /// "" or that nothing is written before the last step, and what to change.
 std::string save_warning(const SaveSchedule& schedule, int64_t max_steps);

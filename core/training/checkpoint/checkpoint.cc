@@ -11,6 +11,7 @@
 #include "base/atomic_file.h"
 #include "base/foreign_json.h"
 #include "checkpoint/checkpoint_state.h"
+#include "checkpoint/checkpoint_traces.h"
 #include "checkpoint/checkpoint_write.h"
 #include "comm/rank_texts.h"
 #include "s2s/threads.h"
@@ -258,7 +259,11 @@ void CheckpointFolder::name(Job& job, const std::vector<std::string>& written) {
   for (const std::string& file : attachments_) attach_copy(file, partial);
   write_state(partial, state_json(job.state, settings_.mesh));
   try {
-    if (fs::exists(settings_.lines)) sync_to_disk(settings_.lines);
+    if (fs::exists(settings_.lines)) {
+      sync_to_disk(settings_.lines);
+      // And its name: the folder was last synced before the file was created.
+      sync_to_disk(fs::path(settings_.lines).parent_path().string());
+    }
     // Saving the weights is more important than syncing the lines.
   } catch (const std::exception& error) {
     warn(error.what());
@@ -337,6 +342,7 @@ std::string CheckpointFolder::newest() const {
 }
 
 std::string CheckpointFolder::find_newest() const {
+  check_pointer(folder_);
   for (const std::string& left : remove_partials(folder_)) {
     warn("the remains of an interrupted save were not removed completely: " + left);
   }
@@ -352,6 +358,7 @@ std::string CheckpointFolder::find_newest() const {
     for (const auto& [newer, why] : passed_over) {
       warn(checkpoint_skipped(newer.string(), why, folder.filename().string()));
     }
+    if (const std::string lost = lost_pointer(folder_, folder); !lost.empty()) warn(lost);
     std::error_code ignored;
     if (fs::read_symlink(fs::path(folder_) / "last", ignored) != folder.filename()) {
       point_link(folder, "last");

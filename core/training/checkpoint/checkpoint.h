@@ -106,7 +106,8 @@ class CheckpointFolder {
   /// skipped with the warning [checkpoint/skipped]. Removes the partial files of interrupted saves,
   /// and repairs `last` after an interrupted save. Must not be called while a save is pending.
   /// Errors: [checkpoint/damaged] when checkpoints exist and none is complete, [io/read] when a
-  /// checkpoint cannot be read now, [io/write] when `last` cannot be repaired.
+  /// checkpoint cannot be read now, [io/write] when `last` cannot be repaired,
+  /// [checkpoint/pointer] when `last` is no link.
   std::string newest() const;
 
  private:

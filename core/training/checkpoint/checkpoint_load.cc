@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_shards.h"
 #include "checkpoint/checkpoint_state.h"
+#include "checkpoint/checkpoint_traces.h"
 #include "checkpoint/checkpoint_write.h"
 #include "config/load_config.h"
 #include "train/train_errors.h"
@@ -156,7 +157,7 @@ std::string checkpoint_of(const std::string& path) {
   std::error_code problem;
   const fs::path step = fs::read_symlink(last, problem);
   if (problem || !fs::is_directory(last, problem)) {
-    throw_no_checkpoint(path, "it is the folder of a run that has not written a checkpoint yet");
+    throw_no_checkpoint(path, pointer_fault(folder));
   }
   // In an untrusted run folder, the link could lead to your weights, and an export would publish
   // them.

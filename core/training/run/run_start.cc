@@ -13,6 +13,7 @@
 #include "base/number_text.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
+#include "checkpoint/checkpoint_traces.h"
 #include "config/config_tree.h"
 #include "config/load_config.h"
 #include "config/secrets.h"
@@ -73,6 +74,8 @@ void report_changes(const RunFolder& folder, const Run& setup, const RunParts& p
 RunStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder,
                         Warnings& warnings) {
   if (!manager.resume_if_exists) folder.check_unused();
+  // Before newest(), which removes what interrupted saves and removals have left.
+  if (!manager.resume_from_checkpoint) check_traces(folder.path());
   CheckpointSettings settings;
   settings.warn = [&](const std::string& message) { warnings.add(message); };
   const std::string newest = CheckpointFolder(folder.checkpoints(), {}, settings).newest();

@@ -22,7 +22,7 @@ struct RunStart {
 void choose_version(Run& setup, const RunProcesses& processes);
 
 /// Returns the newest checkpoint of the run folder, or the requested one. Rank 0 searches, and all
-/// ranks use its result. Errors: [run/not-empty], [run/no-checkpoint].
+/// ranks use its result. Errors: [run/not-empty], [run/no-checkpoint], [run/lost-checkpoints].
 RunStart find_start(const Run& setup, const RunFolder& folder, const RunProcesses& processes);
 
 /// Loads this rank's state from the checkpoint, which may have been written with another layout.

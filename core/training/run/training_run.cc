@@ -16,8 +16,10 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "checkpoint/checkpoint_observer.h"
+#include "checkpoint/checkpoint_probe.h"
 #include "config/config_tree.h"
 #include "config/load_config.h"
+#include "config/save_schedule.h"
 #include "config/secrets.h"
 #include "eval/metrics/monitored_metric.h"
 #include "eval/validator.h"
@@ -36,6 +38,7 @@
 #include "run/training_validation.h"
 #include "train/run_folder.h"
 #include "train/run_lock.h"
+#include "train/train_errors.h"
 
 namespace s2s::run {
 namespace {
@@ -72,6 +75,24 @@ void report_setup(const OpenRun& run) {
   }
 }
 
+/// Rank 0: checks that the disk has room for the weights, and logs when the run saves first.
+void check_first_save(const OpenRun& run, const RunParts& parts, int64_t steps_done) {
+  int64_t num_bytes = 0;
+  for (const LocalShard& part : parts.strategy->parts(*parts.model)) {
+    num_bytes += c10::multiply_integers(part.sizes) * static_cast<int64_t>(part.tensor.itemsize());
+  }
+  const RunOptions& settings = run.setup.builder().settings();
+  run.processes.first().run("room for checkpoints", [&] {
+    const std::string folder = run.folder.checkpoints();
+    const std::string fault = room_fault(folder, num_bytes);
+    if (!fault.empty()) throw checkpoint_write_error(folder + "/step=N", fault);
+    run.log.info("the first checkpoint of this start is saved " +
+                 first_save_text(trainer_settings(run.setup.builder()).saves, steps_done,
+                                 settings.trainer.max_steps));
+    return std::string();
+  });
+}
+
 /// Returns the state to start from, and writes the files of the run folder.
 RunState prepare(const OpenRun& run, const RunStart& start, RunParts& parts) {
   const RunBuilder& builder = run.setup.builder();
@@ -85,6 +106,8 @@ RunState prepare(const OpenRun& run, const RunStart& start, RunParts& parts) {
   if (state.steps_done >= max_steps) {
     run.log.info(fmt::format("nothing to do: {} steps are done and trainer.max_steps is {}",
                              state.steps_done, max_steps));
+  } else {
+    check_first_save(run, parts, state.steps_done);
   }
   return state;
 }
@@ -324,6 +347,10 @@ ExitCode run_in(const OpenRun& run, std::unique_ptr<ParallelStrategy> strategy) 
   const bool speaks = run.processes.is_first();
   const InterruptWatch interrupt(speaks ? kStopping : nullptr, speaks ? terminated : nullptr);
   const RunStart start = find_start(run.setup, run.folder, run.processes);
+  run.processes.first().run("place of checkpoints", [&] {
+    probe_saving(run.folder.checkpoints());
+    return std::string();
+  });
   RunParts parts = build_training(run.setup, run.processes, std::move(strategy), start.checkpoint);
   const RunState begin = prepare(run, start, parts);
   if (train(run, parts, begin, interrupt) == Trainer::End::kFinished) return ExitCode::kOk;

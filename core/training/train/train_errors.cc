@@ -208,6 +208,42 @@ void throw_nothing_to_resume(const std::string& folder) {
                   folder));
 }
 
+void throw_lost_checkpoints(const std::string& folder, const std::vector<std::string>& traces,
+                            const std::string& complete, const std::string& right_name) {
+  std::string next = "a complete checkpoint checkpoints/step=N";
+  if (!complete.empty()) {
+    next = fmt::format(
+        "to resume from the newest complete one, type mv '{}' '{}', or set "
+        "exp_manager.resume_from_checkpoint: {}",
+        complete, right_name, complete);
+  }
+  throw Error(ExitCode::kData, "run/lost-checkpoints",
+              fmt::format("{} has no folder checkpoints/step=N, but has held checkpoints; a new "
+                          "run would start at step 0. Found:{}\n"
+                          "  expected: {}; to start at step 0, set another "
+                          "exp_manager.explicit_log_dir, or move these names away",
+                          folder, lines(traces), next));
+}
+
+void throw_no_pointer(const std::string& last, const std::string& what, const std::string& beside) {
+  throw Error(ExitCode::kData, "checkpoint/pointer",
+              fmt::format("{} is {}, expected a link to the newest checkpoint; checkpoints beside "
+                          "it: {}\n"
+                          "  expected: type mv '{}' '{}.old' and run again, which resumes from the "
+                          "newest checkpoint beside it; or set another "
+                          "exp_manager.explicit_log_dir",
+                          last, what, beside, last, last));
+}
+
+std::string pointer_leads_nowhere(const std::string& last, const std::string& what,
+                                  const std::string& taken) {
+  return fmt::format(
+      "[checkpoint/pointer] {} is {}\n"
+      "  the run resumes from {}, the newest complete checkpoint of this folder; if "
+      "you did not remove the newer one, stop the run and give it its name back",
+      last, what, taken);
+}
+
 void throw_run_folder(const std::string& path, const std::string& reason) {
   throw Error(ExitCode::kData, "run/folder",
               fmt::format("{} cannot be written: {}\n  expected: a folder with free space and the "

@@ -50,6 +50,18 @@ std::string checkpoint_skipped(const std::string& folder, const std::string& fau
 [[noreturn]] void throw_bad_filename(const std::string& pattern, const std::string& why);
 /// [run/no-checkpoint]: a run that must resume has no checkpoint.
 [[noreturn]] void throw_nothing_to_resume(const std::string& folder);
+/// [run/lost-checkpoints]: the run would start at step 0 in a folder that has held checkpoints.
+/// `traces`: a line each. `complete`: one that can be resumed, or "". `right_name`: its usual name.
+[[noreturn]] void throw_lost_checkpoints(const std::string& folder,
+                                         const std::vector<std::string>& traces,
+                                         const std::string& complete,
+                                         const std::string& right_name);
+/// [checkpoint/pointer]: `last` is no link. `what`: "a file". `beside`: names of checkpoints.
+[[noreturn]] void throw_no_pointer(const std::string& last, const std::string& what,
+                                   const std::string& beside);
+/// The warning [checkpoint/pointer]: `last` leads to a checkpoint that is gone.
+std::string pointer_leads_nowhere(const std::string& last, const std::string& what,
+                                  const std::string& taken);
 [[noreturn]] void throw_nothing_trainable(const std::vector<std::string>& patterns);
 [[noreturn]] void throw_run_folder(const std::string& path, const std::string& reason);
 /// The warning [run/metrics]: line `line` (1-based) of metrics.jsonl does not belong to a step.

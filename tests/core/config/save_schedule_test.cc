@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
+
 using s2s::CheckpointBlock;
+using s2s::first_save_text;
 using s2s::save_schedule;
 using s2s::save_warning;
 using s2s::SaveSchedule;
@@ -65,4 +68,21 @@ TEST_CASE("a schedule that writes nothing before the last step is warned of") {
   CHECK(save_warning(schedule, 501).empty());
   CHECK(save_warning(schedule, 500).find("no checkpoint is written before the last step (500)") ==
         0);
+}
+
+TEST_CASE("the first save is named, whatever triggers it") {
+  CheckpointBlock saving;
+  saving.every_n_train_steps = 1000;
+  TrainerBlock trainer;
+  CHECK(first_save_text(save_schedule(saving, trainer), 0, 9000) == "after step 1000 of 9000");
+  CHECK(first_save_text(save_schedule(saving, trainer), 1000, 9000) == "after step 2000 of 9000");
+  CHECK(first_save_text(save_schedule(saving, trainer), 8500, 8700) == "after step 8700 of 8700");
+  saving.every_n_train_steps = std::numeric_limits<int64_t>::max();
+  CHECK(first_save_text(save_schedule(saving, trainer), 5, 9000) == "after step 9000 of 9000");
+  saving.train_time_interval = "00:04:00:00";
+  CHECK(first_save_text(save_schedule(saving, trainer), 0, 9000) ==
+        "after step 9000 of 9000, or after 4 hours if that comes first");
+  trainer.val_check_interval = 500;
+  CHECK(first_save_text(save_schedule({}, trainer), 0, 9000) ==
+        "after step 500 of 9000, or after 30 minutes if that comes first");
 }

@@ -4,6 +4,8 @@
 //                                 cannot be started: EAGAIN, as of a container with pids.max
 //   S2S_TEST_CUT="NEEDLE:BYTES"   a file whose name contains NEEDLE is cut to BYTES bytes as soon
 //                                 as it is mapped
+//   S2S_TEST_FAIL_PATH="CALL:NEEDLE:ERRNO"   CALL (fsync, symlink, rename, mkdir) fails with the
+//                                 number ERRNO for paths that contain NEEDLE
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,11 +46,40 @@ void cut(int file) {
   if (truncate(path, std::atol(colon + 1)) != 0) std::abort();
 }
 
+/// Returns true, and sets errno, when S2S_TEST_FAIL_PATH is about this call.
+bool fails(const char* call, const char* path) {
+  const char* const order = std::getenv("S2S_TEST_FAIL_PATH");
+  char name[16] = {}, needle[64] = {};
+  int number = 0;
+  if (order == nullptr || std::sscanf(order, "%15[^:]:%63[^:]:%d", name, needle, &number) != 3) {
+    return false;
+  }
+  if (std::strcmp(name, call) != 0 || std::strstr(path, needle) == nullptr) return false;
+  errno = number;
+  return true;
+}
+
 }  // namespace
 
 extern "C" {
 
+int fsync(int file) {
+  char place[32] = {}, path[4096] = {};
+  std::snprintf(place, sizeof(place), "/proc/self/fd/%d", file);
+  if (readlink(place, path, sizeof(path) - 1) > 0 && fails("fsync", path)) return -1;
+  return next("fsync", &fsync)(file);
+}
+
+int symlink(const char* target, const char* path) {
+  return fails("symlink", path) ? -1 : next("symlink", &symlink)(target, path);
+}
+
+int rename(const char* from, const char* to) {
+  return fails("rename", from) ? -1 : next("rename", &rename)(from, to);
+}
+
 int mkdir(const char* path, mode_t mode) {
+  if (fails("mkdir", path)) return -1;
   const int result = next("mkdir", &mkdir)(path, mode);
   const char* const needle = std::getenv("S2S_TEST_FAIL_THREAD");
   if (result == 0 && needle != nullptr && ends_with(path, needle)) g_fails_next = true;
