@@ -28,7 +28,7 @@ Value value_of(JsonValue json, std::optional<int64_t> tag) {
   }
   simdjson::dom::array list;
   if (json.get(list) == simdjson::SUCCESS) {
-    std::vector<Value> items;
+    jinja::Values items;
     for (const JsonValue item : list) items.push_back(value_of(item, tag));
     return Value::list(std::move(items));
   }
@@ -93,7 +93,7 @@ class ChatReader {
   TextLine chat(const simdjson::dom::array& list) {
     TextLine line;
     line.form = TextLine::Form::kChat;
-    std::vector<Value> messages;
+    jinja::Values messages;
     const size_t count = is_prompt_ ? num_asked(list) : list.size();
     for (const JsonValue item : list) {
       if (messages.size() < count) messages.push_back(message(item, line));
