@@ -105,7 +105,8 @@ def jinja():
             "sets": b"{% macro m(n) %}" + b"".join(b"{% set a%d = 1 %}" % i for i in range(40_000))
             + b"{{ m(n - 1) if n }}{% endmacro %}{{ m(99) }}",
             "names": b"{{ " + fill(b"a.", 900_000) + b"b }}", "spaces": b"{{ " + fill(b" "),
-            "strings": b"{{ " + fill(b"'a' "), "marks": fill(b"{% generation %}a{% endgeneration %}")}
+            "strings": b"{{ " + fill(b"'a' "),
+            "marks": fill(b"{% generation %}a{% endgeneration %}")}
 
 
 def text_grid():

@@ -9,6 +9,20 @@
 namespace s2s::test {
 namespace {
 
+/// Expressions that are separated by " ; " and line ends.
+std::vector<std::string> listed_in(std::string text) {
+  std::vector<std::string> all;
+  for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n')) {
+    text.replace(at, 1, " ; ");
+  }
+  size_t begin = 0;
+  for (size_t end = text.find(" ; "); end != std::string::npos; end = text.find(" ; ", begin)) {
+    if (end > begin) all.push_back(text.substr(begin, end - begin));
+    begin = end + 3;
+  }
+  return all;
+}
+
 /// `expression` about b (a long text, a long list, a dict with many members), many times.
 std::vector<std::string> many_times(const std::string& expression) {
   const std::string loop =
@@ -17,190 +31,57 @@ std::vector<std::string> many_times(const std::string& expression) {
           "{% set b = {'k': 1, 'l': [1] * 9999, 'm': 'q' * 99999} %}" + loop};
 }
 
+constexpr const char* kFilterCalls = R"(
+upper ; title ; lower ; escape ; e ; forceescape ; tojson ; capitalize ; trim ; string ; safe
+wordcount ; indent ; indent('q' * 9999, true, true) ; list ; reverse ; length ; count ; int
+float ; center(99999) ; truncate(10) ; truncate(99999, true) ; replace('a', 'bcd')
+replace('', 'b') ; sort ; sort(reverse=true) ; sort(attribute='a,b,c') ; unique ; join
+join('abc') ; map('upper') ; map('center', 9999) ; map('batch', 9999, 0) ; map('slice', 9999)
+map('list') ; map('tojson') ; map(attribute='a.b.c') ; batch(2) ; batch(999999, 0) ; slice(2)
+slice(99999, 0) ; first ; last ; min ; max ; max(attribute='a') ; sum ; sum(attribute='a.b')
+select ; reject ; select('in', b) ; select('eq', b) ; selectattr('a')
+rejectattr('a', 'in', b) ; groupby('a') ; groupby(0) ; format(1) ; attr('x')
+attr('q' * 99999) ; dictsort ; dictsort(by='value') ; items ; round ; round(99) ; abs
+default(b) ; d
+)";
+
 const std::vector<std::string>& filter_calls() {
-  static const std::vector<std::string> kCalls = {"upper",
-                                                  "title",
-                                                  "lower",
-                                                  "escape",
-                                                  "e",
-                                                  "forceescape",
-                                                  "tojson",
-                                                  "capitalize",
-                                                  "trim",
-                                                  "string",
-                                                  "safe",
-                                                  "wordcount",
-                                                  "indent",
-                                                  "indent('q' * 9999, true, true)",
-                                                  "list",
-                                                  "reverse",
-                                                  "length",
-                                                  "count",
-                                                  "int",
-                                                  "float",
-                                                  "center(99999)",
-                                                  "truncate(10)",
-                                                  "truncate(99999, true)",
-                                                  "replace('a', 'bcd')",
-                                                  "replace('', 'b')",
-                                                  "sort",
-                                                  "sort(reverse=true)",
-                                                  "sort(attribute='a,b,c')",
-                                                  "unique",
-                                                  "join",
-                                                  "join('abc')",
-                                                  "map('upper')",
-                                                  "map('center', 9999)",
-                                                  "map('batch', 9999, 0)",
-                                                  "map('slice', 9999)",
-                                                  "map('list')",
-                                                  "map('tojson')",
-                                                  "map(attribute='a.b.c')",
-                                                  "batch(2)",
-                                                  "batch(999999, 0)",
-                                                  "slice(2)",
-                                                  "slice(99999, 0)",
-                                                  "first",
-                                                  "last",
-                                                  "min",
-                                                  "max",
-                                                  "max(attribute='a')",
-                                                  "sum",
-                                                  "sum(attribute='a.b')",
-                                                  "select",
-                                                  "reject",
-                                                  "select('in', b)",
-                                                  "select('eq', b)",
-                                                  "selectattr('a')",
-                                                  "rejectattr('a', 'in', b)",
-                                                  "groupby('a')",
-                                                  "groupby(0)",
-                                                  "format(1)",
-                                                  "attr('x')",
-                                                  "attr('q' * 99999)",
-                                                  "dictsort",
-                                                  "dictsort(by='value')",
-                                                  "items",
-                                                  "round",
-                                                  "round(99)",
-                                                  "abs",
-                                                  "default(b)",
-                                                  "d"};
-  return kCalls;
+  static const std::vector<std::string> kAll = listed_in(kFilterCalls);
+  return kAll;
 }
+
+constexpr const char* kMethodCalls = R"(
+strip() ; strip('b a') ; lstrip('a b' * 99) ; rstrip('ab ' * 99) ; upper() ; lower() ; title()
+capitalize() ; swapcase() ; casefold() ; split() ; split('a') ; split(none, 9)
+rsplit(none, 5) ; rsplit('a b a b a b', 99) ; rsplit('b', 9999) ; splitlines()
+replace('a', 'ccc') ; replace('', 'ccc') ; find('c') ; rfind('c') ; find('c' * 99)
+rfind('ca b' * 9) ; find('a', 5, 99999) ; index('a b') ; rindex('a b a b a') ; count('a')
+count('aa' * 99) ; count('') ; join('abc') ; join(b) ; partition('zz')
+rpartition('zzzzzzzzzz') ; isdigit() ; isnumeric() ; isdecimal() ; isalpha() ; isalnum()
+isspace() ; isascii() ; islower() ; isupper() ; center(99999) ; ljust(99999) ; rjust(99999)
+zfill(99999) ; format(1) ; startswith('b', 9) ; startswith([b] * 99) ; endswith('b', 9)
+removeprefix('b') ; removesuffix('b') ; items() ; keys() ; values() ; get('x') ; copy()
+count(-1) ; index(99998)
+)";
 
 const std::vector<std::string>& method_calls() {
-  static const std::vector<std::string> kCalls = {"strip()",
-                                                  "strip('b a')",
-                                                  "lstrip('a b' * 99)",
-                                                  "rstrip('ab ' * 99)",
-                                                  "upper()",
-                                                  "lower()",
-                                                  "title()",
-                                                  "capitalize()",
-                                                  "swapcase()",
-                                                  "casefold()",
-                                                  "split()",
-                                                  "split('a')",
-                                                  "split(none, 9)",
-                                                  "rsplit(none, 5)",
-                                                  "rsplit('a b a b a b', 99)",
-                                                  "rsplit('b', 9999)",
-                                                  "splitlines()",
-                                                  "replace('a', 'ccc')",
-                                                  "replace('', 'ccc')",
-                                                  "find('c')",
-                                                  "rfind('c')",
-                                                  "find('c' * 99)",
-                                                  "rfind('ca b' * 9)",
-                                                  "find('a', 5, 99999)",
-                                                  "index('a b')",
-                                                  "rindex('a b a b a')",
-                                                  "count('a')",
-                                                  "count('aa' * 99)",
-                                                  "count('')",
-                                                  "join('abc')",
-                                                  "join(b)",
-                                                  "partition('zz')",
-                                                  "rpartition('zzzzzzzzzz')",
-                                                  "isdigit()",
-                                                  "isnumeric()",
-                                                  "isdecimal()",
-                                                  "isalpha()",
-                                                  "isalnum()",
-                                                  "isspace()",
-                                                  "isascii()",
-                                                  "islower()",
-                                                  "isupper()",
-                                                  "center(99999)",
-                                                  "ljust(99999)",
-                                                  "rjust(99999)",
-                                                  "zfill(99999)",
-                                                  "format(1)",
-                                                  "startswith('b', 9)",
-                                                  "startswith([b] * 99)",
-                                                  "endswith('b', 9)",
-                                                  "removeprefix('b')",
-                                                  "removesuffix('b')",
-                                                  "items()",
-                                                  "keys()",
-                                                  "values()",
-                                                  "get('x')",
-                                                  "copy()",
-                                                  "count(-1)",
-                                                  "index(99998)"};
-  return kCalls;
+  static const std::vector<std::string> kAll = listed_in(kMethodCalls);
+  return kAll;
 }
 
+constexpr const char* kExpressions = R"(
+b[5:] ; b[::-1] ; b[::2] ; b[-1] ; b[899999] ; b == b ~ '' ; b < b ~ 'a' ; b ~ b ; b + b
+b * 2 ; b % 1 ; b ~ 1 ; b in b ; b in [b, b] ; -1 in b ; [b] == [b] ; (b, b, b) | string
+[b] | tojson ; {'a': b} | tojson(indent=64) ; {b: 1}[b] ; b.x ; b['x'] ; namespace(a=b)
+dict(a=b) ; dict(b) ; [b] * 9 ; [b, b] + [b] ; b is lower ; b is upper ; b is eq(b)
+b is ne(b) ; b is lt(b) ; b is ge(b) ; b is in(b) ; b is sameas(b) ; b is string
+b is sequence ; b is filter ; '%s' % b ; '%r %5s' % (b, b) ; '{} {}'.format(b, b) ; joiner(b)()
+range(99999) | list ; strftime_now('%c' * 9999) ; loop.cycle(*b) ; loop.changed(b)
+-1 in range(9999) | list ; b if b == [1] else b
+)";
+
 const std::vector<std::string>& expressions() {
-  static const std::vector<std::string> kAll = {"b[5:]",
-                                                "b[::-1]",
-                                                "b[::2]",
-                                                "b[-1]",
-                                                "b[899999]",
-                                                "b == b ~ ''",
-                                                "b < b ~ 'a'",
-                                                "b ~ b",
-                                                "b + b",
-                                                "b * 2",
-                                                "b % 1",
-                                                "b ~ 1",
-                                                "b in b",
-                                                "b in [b, b]",
-                                                "-1 in b",
-                                                "[b] == [b]",
-                                                "(b, b, b) | string",
-                                                "[b] | tojson",
-                                                "{'a': b} | tojson(indent=64)",
-                                                "{b: 1}[b]",
-                                                "b.x",
-                                                "b['x']",
-                                                "namespace(a=b)",
-                                                "dict(a=b)",
-                                                "dict(b)",
-                                                "[b] * 9",
-                                                "[b, b] + [b]",
-                                                "b is lower",
-                                                "b is upper",
-                                                "b is eq(b)",
-                                                "b is ne(b)",
-                                                "b is lt(b)",
-                                                "b is ge(b)",
-                                                "b is in(b)",
-                                                "b is sameas(b)",
-                                                "b is string",
-                                                "b is sequence",
-                                                "b is filter",
-                                                "'%s' % b",
-                                                "'%r %5s' % (b, b)",
-                                                "'{} {}'.format(b, b)",
-                                                "joiner(b)()",
-                                                "range(99999) | list",
-                                                "strftime_now('%c' * 9999)",
-                                                "loop.cycle(*b)",
-                                                "loop.changed(b)",
-                                                "-1 in range(9999) | list",
-                                                "b if b == [1] else b"};
+  static const std::vector<std::string> kAll = listed_in(kExpressions);
   return kAll;
 }
 
