@@ -93,6 +93,22 @@ def braces():
             "marks": fill(b"_OP_0..9_CL_")}
 
 
+def jinja():
+    loop = b"{% for i in range(99999) %}" + b"@" + b"{% endfor %}"
+    return {"text": fill(b"x"), "open": fill(b"{{ "), "brackets": b"{{ " + nest(b"[", b"]", b"1"),
+            "blocks": fill(b"{% if 1 %}"), "comments": fill(b"{##}"), "raw": fill(b"{% raw %}"),
+            "chain": loop.replace(b"@", b"{{ 1" + fill(b"==1", 900_000) + b" }}"),
+            "dict": loop.replace(b"@", b"{% set a = {" + fill(b"1:1,", 900_000) + b"} %}"),
+            "list": loop.replace(b"@", b"{% set a = [" + fill(b"1,", 900_000) + b"] %}"),
+            "elif": loop.replace(b"@", b"{% if 0 %}" + fill(b"{% elif 0 %}", 900_000)
+                                 + b"{% endif %}"),
+            "sets": b"{% macro m(n) %}" + b"".join(b"{% set a%d = 1 %}" % i for i in range(40_000))
+            + b"{{ m(n - 1) if n }}{% endmacro %}{{ m(99) }}",
+            "names": b"{{ " + fill(b"a.", 900_000) + b"b }}", "spaces": b"{{ " + fill(b" "),
+            "strings": b"{{ " + fill(b"'a' "),
+            "marks": fill(b"{% generation %}a{% endgeneration %}")}
+
+
 def text_grid():
     head = b'"ooTextFile"\n"TextGrid"\n0 1\n'
     tier = b'1 "IntervalTier" "words" 0 1 %d '
@@ -155,6 +171,7 @@ SEEDS = {
     "yaml": yaml,
     "input_cfg": lambda: {**yaml(), **input_cfg()},
     "braces": braces,
+    "jinja": jinja,
     "text_grid": text_grid,
     "kaldi": kaldi,
     "audio_header": audio_header,

@@ -78,6 +78,9 @@ case $target in
     sources+=' core/data/streams/stream_errors.cc'
     sources+=' core/data/files/{brace_expansion,files_errors}.cc'
     libraries+=' -lyaml-cpp' ;;
+  jinja)
+    sources+=' core/data/jinja/*.cc core/data/files/json_text.cc'
+    sources+=' core/foundation/base/interrupt.cc' ;;
   json_line)
     sources+=" $lines core/data/cuts/{cut_parts_json,cuts_errors}.cc"
     libraries+=' -lsimdjson' ;;

@@ -1,6 +1,7 @@
 #include "files/brace_expansion.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/number_text.h"
@@ -13,16 +14,24 @@ namespace {
 using Names = std::vector<std::string>;
 constexpr size_t kMaxNames = 1'000'000;
 constexpr size_t kMaxBytes = size_t{256} << 20;       // of all names
+constexpr size_t kMaxWorkBytes = size_t{512} << 20;   // of all names and parts that are made
 constexpr size_t kLongestPattern = size_t{64} << 10;  // each piece copies what is before it
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 struct Expansion {
   const std::string& pattern;  // for messages
+  mutable uint64_t made_bytes = 0;
 
   [[noreturn]] void fail(const char* reason) const { throw files_errors::braces(pattern, reason); }
 
   void check_size(uint64_t size) const {
     if (size > kMaxNames) fail("stands for more than a million names");
+  }
+
+  /// Counts names before they are made. Parts of names wait for each other, at each depth.
+  void spend(uint64_t count, uint64_t bytes) const {
+    made_bytes += count * sizeof(std::string) + bytes;
+    if (made_bytes > kMaxWorkBytes) fail("stands for more than 256 MiB of names");
   }
 
   static uint64_t num_bytes(const Names& names) {
@@ -36,11 +45,11 @@ struct Expansion {
   /// Each of `left` with each of `right` behind it; the last changes fastest.
   Names product(Names left, Names right) const {
     check_size(uint64_t{left.size()} * right.size());
-    if (num_bytes(left) * right.size() + num_bytes(right) * left.size() > kMaxBytes) {
-      fail("stands for more than 256 MiB of names");
-    }
+    const uint64_t bytes = num_bytes(left) * right.size() + num_bytes(right) * left.size();
+    if (bytes > kMaxBytes) fail("stands for more than 256 MiB of names");
     if (is_nothing(left)) return right;
     if (is_nothing(right)) return left;
+    spend(uint64_t{left.size()} * right.size(), bytes);
     Names all;
     all.reserve(left.size() * right.size());
     for (const std::string& first : left) {
@@ -81,6 +90,7 @@ struct Expansion {
     const uint64_t count =
         (start < end ? distance : 0 - distance) / static_cast<uint64_t>(step) + 1;
     check_size(count);
+    spend(count, count * width);
     Names all;
     for (uint64_t i = 0; i < count; ++i) {
       const int64_t away = static_cast<int64_t>(i) * step;
@@ -116,9 +126,10 @@ struct Expansion {
     int open = 0;
     bool is_list = false;
     const auto take = [&](size_t end) {
-      const Names part = expand(text.substr(start, end - start), depth);
+      Names part = expand(text.substr(start, end - start), depth);
       check_size(all.size() + part.size());
-      all.insert(all.end(), part.begin(), part.end());
+      all.insert(all.end(), std::make_move_iterator(part.begin()),
+                 std::make_move_iterator(part.end()));
     };
     for (size_t at = 0; at < text.size(); ++at) {
       if (text[at] == '{') ++open;

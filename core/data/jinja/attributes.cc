@@ -5,13 +5,14 @@
 
 #include "base/utf8_reader.h"
 #include "jinja/runtime.h"
+#include "jinja/substring.h"
 #include "jinja/utf8_text.h"
 
 namespace s2s::jinja {
 namespace {
 
 [[noreturn]] void no_attributes(const Value& object, const std::string& name) {
-  const std::string owner = std::get<Undefined>(object.data()).name;
+  const std::string& owner = object.undefined_name();
   throw TemplateError("'" + (owner.empty() ? "the value" : owner) + "' is undefined, and has no '" +
                       name + "'");
 }
@@ -24,6 +25,8 @@ Value nth(const Value& object, int64_t place) {
     return exists ? list->items[static_cast<size_t>(place)] : Value::undefined("item");
   }
   const std::string_view bytes = object.text()->bytes();
+  const auto distance = static_cast<size_t>(place < 0 ? -(place + 1) : place);
+  charge(std::min(bytes.size(), distance) / 4);
   std::string_view rest = bytes;
   if (place < 0) {
     for (; place < -1 && !rest.empty(); ++place) rest.remove_suffix(last_character(rest).size());
@@ -62,24 +65,22 @@ Value item_of(const Value& object, const Value& key) {
   if (const Value* found = member(object, key)) return *found;
   const bool has_places = object.items() != nullptr || object.is_text();
   if (has_places && (key.is<int64_t>() || key.is<bool>())) return nth(object, key.integer());
-  if (!key.is_text()) return Value::undefined("item");
-  return method_of(object, key.text()->bytes()).is_undefined()
-             ? Value::undefined(key.text()->bytes())
-             : method_of(object, key.text()->bytes());
+  return key.is_text() ? method_of(object, key.text()->bytes()) : Value::undefined("item");
 }
 
-std::vector<Value> items_of(const Value& value) {
+Values items_of(const Value& value) {
   if (value.is_undefined()) return {};
   if (const List* list = value.items()) return list->items;
-  std::vector<Value> items;
+  Values items;
   if (const Dict* dict = value.dict()) {
+    items.reserve(dict->members.size());
     for (const auto& [key, held] : dict->members) items.push_back(key);
     return items;
   }
   const MarkedText* text = value.text();
   if (text == nullptr) throw TemplateError("cannot iterate over " + value.type_name());
-  const std::vector<size_t> places = character_places(text->bytes());
-  check_count(places.size() - 1);
+  check_count(num_characters(text->bytes()));
+  const CharacterPlaces places = character_places(text->bytes());
   for (size_t i = 0; i + 1 < places.size(); ++i) {
     items.push_back(Value::of(text->slice(places[i], places[i + 1])));
   }
@@ -88,12 +89,12 @@ std::vector<Value> items_of(const Value& value) {
 
 bool is_in(const Value& item, const Value& all) {
   if (const MarkedText* text = all.text()) {
-    return text->bytes().find(item.require_text().bytes()) != std::string::npos;
+    return find_part(text->bytes(), item.require_text().bytes()) != std::string::npos;
   }
   if (const Dict* dict = all.dict()) return dict->find(item) != nullptr;
-  if (all.is_undefined() || all.items() != nullptr) {
-    const std::vector<Value> items = items_of(all);
-    return std::any_of(items.begin(), items.end(),
+  if (all.is_undefined()) return false;
+  if (const List* list = all.items()) {
+    return std::any_of(list->items.begin(), list->items.end(),
                        [&](const Value& other) { return equal(item, other); });
   }
   throw TemplateError("'in' is not supported for " + all.type_name());
@@ -101,7 +102,7 @@ bool is_in(const Value& item, const Value& all) {
 
 Value call(const Value& function, const Arguments& arguments) {
   if (function.is_undefined()) {
-    throw TemplateError("'" + std::get<Undefined>(function.data()).name + "' is undefined");
+    throw TemplateError("'" + function.undefined_name() + "' is undefined");
   }
   if (function.function() == nullptr) throw TemplateError(function.type_name() + " is no function");
   return (*function.function())(arguments);

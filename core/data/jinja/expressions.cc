@@ -1,7 +1,6 @@
 // How expressions are evaluated.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -22,7 +21,9 @@ namespace {
 
 Value concatenated(const MarkedText& a, const MarkedText& b) {
   check_length(a.weight() + b.weight());
-  MarkedText joined = a;
+  MarkedText joined;
+  joined.reserve(a.weight() + b.weight());
+  joined.append(a);
   joined.append(b);
   return Value::of(std::move(joined));
 }
@@ -30,7 +31,18 @@ Value concatenated(const MarkedText& a, const MarkedText& b) {
 Value repeated(const MarkedText& text, int64_t count) {
   MarkedText out;
   if (count > 0) {
-    check_length(text.weight() * static_cast<size_t>(std::min(count, int64_t{1} << 31)));
+    const size_t size = text.weight() * static_cast<size_t>(std::min(count, int64_t{1} << 31));
+    check_length(size);
+    out.reserve(size);
+  }
+  const size_t whole = text.size() * static_cast<size_t>(std::max<int64_t>(count, 0));
+  if (text.marks().empty()) {
+    while (out.size() < whole) {  // twice as much each time
+      const size_t more = std::min(std::max(out.size(), text.size()), whole - out.size());
+      const std::string_view made = out.size() == 0 ? text.bytes() : out.bytes();
+      out.append(made.substr(0, more));
+    }
+    return Value::of(std::move(out));
   }
   for (int64_t i = 0; i < count && text.size() > 0; ++i) out.append(text);
   return Value::of(std::move(out));
@@ -89,14 +101,17 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
 }
 
 Value added_lists(const List& a, const List& b) {
-  std::vector<Value> items = a.items;
+  Values items;
+  items.reserve(a.items.size() + b.items.size());
+  items.insert(items.end(), a.items.begin(), a.items.end());
   items.insert(items.end(), b.items.begin(), b.items.end());
   return a.is_tuple ? Value::tuple(std::move(items)) : Value::list(std::move(items));
 }
 
 Value repeated_list(const List& list, int64_t count) {
-  std::vector<Value> items;
+  Values items;
   for (int64_t i = 0; i < count && !list.items.empty(); ++i) {
+    charge();
     check_count(items.size() + list.items.size());
     items.insert(items.end(), list.items.begin(), list.items.end());
   }
@@ -142,19 +157,6 @@ int64_t bound(const ExpressionPtr& part, Runtime& run, int64_t size, bool is_bac
                      : std::clamp<int64_t>(place, 0, size);
 }
 
-/// Filters that look at the outside of a value only.
-bool is_cheap_filter(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kCheap = {"length",  "count", "first", "last",   "list",
-                                                      "default", "d",     "items", "reverse"};
-  return std::find(kCheap.begin(), kCheap.end(), name) != kCheap.end();
-}
-
-/// The value, whose size is counted: what is done with it takes that long.
-Value worked(Runtime& run, Value value) {
-  run.work(value);
-  return value;
-}
-
 }  // namespace
 
 Value Expression::value(Runtime& run) const {
@@ -165,9 +167,10 @@ Value Expression::value(Runtime& run) const {
 Value Name::evaluate(Runtime& run) const { return run.find(name); }
 
 Value ListDisplay::evaluate(Runtime& run) const {
-  std::vector<Value> values;
+  Values values;
+  values.reserve(items.size());
   for (const auto& item : items) values.push_back(item->value(run));
-  return worked(run, is_tuple ? Value::tuple(std::move(values)) : Value::list(std::move(values)));
+  return is_tuple ? Value::tuple(std::move(values)) : Value::list(std::move(values));
 }
 
 Value DictDisplay::evaluate(Runtime& run) const {
@@ -176,21 +179,15 @@ Value DictDisplay::evaluate(Runtime& run) const {
   return Value::of(std::move(dict));
 }
 
-Value Attribute::evaluate(Runtime& run) const {
-  const Value owner = object->value(run);
-  if (owner.is_text()) run.work(owner);  // a method of it will be called
-  return attribute_of(owner, name);
-}
+Value Attribute::evaluate(Runtime& run) const { return attribute_of(object->value(run), name); }
 
 Value Item::evaluate(Runtime& run) const {
   const Value owner = object->value(run);
-  if (owner.is_text()) run.work(owner);
   return item_of(owner, key->value(run));
 }
 
 Value Slice::evaluate(Runtime& run) const {
   const Value whole = object->value(run);
-  run.work(whole, /*deep=*/whole.is_text());
   const Value every = step ? step->value(run) : Value::none();
   constexpr int64_t kMostStride = int64_t{1} << 40;  // longer ones give the same
   const int64_t stride =
@@ -201,12 +198,16 @@ Value Slice::evaluate(Runtime& run) const {
   if (text == nullptr && whole.items() == nullptr) {
     throw TemplateError("cannot slice " + whole.type_name());
   }
-  const std::vector<size_t> places = text ? character_places(text->bytes()) : std::vector<size_t>();
+  const CharacterPlaces places = text ? character_places(text->bytes()) : CharacterPlaces();
   const auto size = static_cast<int64_t>(text ? places.size() - 1 : whole.items()->items.size());
   const int64_t first = bound(begin, run, size, is_backward, is_backward ? size - 1 : 0);
   const int64_t last = bound(end, run, size, is_backward, is_backward ? -1 : size);
+  if (text && stride == 1) {
+    const auto from = static_cast<size_t>(first), to = static_cast<size_t>(std::max(first, last));
+    return Value::of(text->slice(places[from], places[to]));
+  }
   MarkedText part;
-  std::vector<Value> items;
+  Values items;
   for (int64_t i = first; is_backward ? i > last : i < last; i += stride) {
     const auto at = static_cast<size_t>(i);
     if (text) {
@@ -214,10 +215,6 @@ Value Slice::evaluate(Runtime& run) const {
     } else {
       items.push_back(whole.items()->items[at]);
     }
-  }
-  if (text && stride == 1) {
-    const auto from = static_cast<size_t>(first), to = static_cast<size_t>(std::max(first, last));
-    return Value::of(text->slice(places[from], places[to]));
   }
   if (text) return Value::of(std::move(part));
   return whole.items()->is_tuple ? Value::tuple(std::move(items)) : Value::list(std::move(items));
@@ -234,6 +231,7 @@ Arguments CallArguments::evaluate(Runtime& run) const {
   const Value more = named_rest->value(run);
   if (more.dict() == nullptr) throw TemplateError("expected a dict behind '**'");
   for (const auto& [name, value] : more.dict()->members) {
+    found.held.add(name.require_text().size());
     found.named.emplace_back(name.require_text().bytes(), value);
   }
   return found;
@@ -244,18 +242,16 @@ Value Call::evaluate(Runtime& run) const {
   const Arguments given = arguments.evaluate(run);
   const auto* name = dynamic_cast<const Name*>(function.get());
   const bool is_loop = name != nullptr && name->name == "loop";
-  for (const Value& value : given.values) run.work(value);
-  return worked(run, call(is_loop ? run.find("__loop__") : callee, given));
+  return call(is_loop ? run.find("__loop__") : callee, given);
 }
 
 Value Filter::evaluate(Runtime& run) const {
   const Value given = input->value(run);
-  run.work(given, /*deep=*/!is_cheap_filter(name));
-  return worked(run, apply_filter(name, given, arguments.evaluate(run)));
+  return apply_filter(name, given, arguments.evaluate(run));
 }
 
 Value Test::evaluate(Runtime& run) const {
-  const Value given = worked(run, input->value(run));
+  const Value given = input->value(run);
   return Value::of(apply_test(name, given, arguments.evaluate(run)) != is_negated);
 }
 
@@ -270,14 +266,13 @@ Value Binary::evaluate(Runtime& run) const {
   Value first = left->value(run);
   if (sign == "and") return first.is_true() ? right->value(run) : first;
   if (sign == "or") return first.is_true() ? first : right->value(run);
-  return worked(run, operate(sign, first, right->value(run)));
+  return operate(sign, first, right->value(run));
 }
 
 Value Comparison::evaluate(Runtime& run) const {
   Value left = first->value(run);
   for (const auto& [sign, other] : others) {
     Value right = other->value(run);
-    run.work(right, /*deep=*/right.items() != nullptr || right.dict() != nullptr);
     if (!compare(sign, left, right)) return Value::of(false);
     left = std::move(right);
   }

@@ -19,7 +19,7 @@ Value range(const Arguments& arguments) {
   }
   if (arguments.values.size() > 2) step = arguments.values[2].integer();
   if (step == 0) throw TemplateError("the step of a range is 0");
-  std::vector<Value> items;
+  Values items;
   for (int64_t i = begin; step > 0 ? i < end : i > end;) {
     if (static_cast<int64_t>(items.size()) == kMostRange) {
       throw TemplateError("a range has more than 100000 numbers");
@@ -34,7 +34,10 @@ Dict dict_of(const Arguments& arguments) {
   Dict made;
   for (const Value& value : arguments.values) {
     if (value.dict() == nullptr) throw TemplateError("expected a dict");
-    for (const auto& [key, held] : value.dict()->members) made.set(key, held);
+    for (const auto& [key, held] : value.dict()->members) {
+      charge();
+      made.set(key, held);
+    }
   }
   for (const auto& [name, value] : arguments.named) made.set(Value::of(name), value);
   return made;
@@ -54,6 +57,7 @@ Value raise_exception(const Arguments& arguments) {
 
 Value strftime_now(const Arguments& arguments) {
   const std::string& format = arguments.require(0, "format").require_text().bytes();
+  charge(1 + format.size() / 4);
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   localtime_r(&now, &parts);
@@ -75,12 +79,12 @@ Value joiner(const Arguments& arguments) {
 }  // namespace
 
 void set_globals(Scope& scope) {
-  scope.values["range"] = Value::of(Function(range));
-  scope.values["dict"] = Value::of(Function(make_dict));
-  scope.values["namespace"] = Value::of(Function(make_namespace));
-  scope.values["raise_exception"] = Value::of(Function(raise_exception));
-  scope.values["strftime_now"] = Value::of(Function(strftime_now));
-  scope.values["joiner"] = Value::of(Function(joiner));
+  scope.set("range", Value::of(Function(range)));
+  scope.set("dict", Value::of(Function(make_dict)));
+  scope.set("namespace", Value::of(Function(make_namespace)));
+  scope.set("raise_exception", Value::of(Function(raise_exception)));
+  scope.set("strftime_now", Value::of(Function(strftime_now)));
+  scope.set("joiner", Value::of(Function(joiner)));
 }
 
 }  // namespace s2s::jinja

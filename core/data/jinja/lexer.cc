@@ -51,13 +51,18 @@ class Lexer {
   bool is_next(std::string_view text) const { return rest().starts_with(text); }
   char sign_at(size_t place) const { return place < source_.size() ? source_[place] : '\0'; }
   void add(Token::Kind kind, std::string text) {
-    tokens_.push_back({kind, std::move(text), line_});
+    tokens_.push_back({kind, std::move(text), line_, column_});
   }
-  [[noreturn]] void fail(const std::string& reason) const { throw TemplateError(reason, line_); }
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw TemplateError(reason, line_, column_);
+  }
 
   void advance(size_t num_bytes) {
     const std::string_view passed = rest().substr(0, num_bytes);
     line_ += std::count(passed.begin(), passed.end(), '\n');
+    const size_t newline = passed.rfind('\n');
+    if (newline != std::string_view::npos) column_ = 1;
+    column_ += static_cast<int64_t>(num_characters(passed.substr(newline + 1)));  // npos + 1 is 0
     position_ += passed.size();
     if (!passed.empty()) line_starting_ = passed.back() == '\n';
   }
@@ -78,6 +83,7 @@ class Lexer {
     add_data(has_tag ? stripped(data, tag, sign) : data);
     advance(data.size());
     if (!has_tag) return;
+    tag_column_ = column_;
     advance(sign == '-' || sign == '+' ? 3 : 2);
     if (tag == '#') return skip_comment();
     if (tag == '%' && read_raw()) return;
@@ -170,11 +176,13 @@ class Lexer {
 
   void read_code(Token::Kind begin) {
     add(begin, "");
+    tokens_.back().column = tag_column_;
     const int64_t first_line = line_;
     std::string open;
     for (;;) {
       skip_space();
-      if (position_ >= source_.size()) throw TemplateError("a tag has no end", first_line);
+      if (position_ >= source_.size())
+        throw TemplateError("a tag has no end", first_line, tag_column_);
       if (open.empty() && read_end(begin)) return;
       read_token(open);
     }
@@ -248,12 +256,19 @@ class Lexer {
   std::string source_;
   size_t position_ = 0;
   int64_t line_ = 1;
+  int64_t column_ = 1;
+  int64_t tag_column_ = 1;  // of the `{` of the tag
   bool line_starting_ = true;
   std::vector<Token> tokens_;
 };
 
 }  // namespace
 
-std::vector<Token> tokenize(std::string_view source) { return Lexer(source).run(); }
+std::vector<Token> tokenize(std::string_view source) {
+  // Tokens and the tree take some fifty times as much memory. The longest known has 20 KB.
+  constexpr size_t kMostBytes = size_t{1} << 20;
+  if (source.size() > kMostBytes) throw TemplateError("the template is longer than 1 MiB");
+  return Lexer(source).run();
+}
 
 }  // namespace s2s::jinja

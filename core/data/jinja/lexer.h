@@ -25,6 +25,7 @@ struct Token {
   Kind kind = kEnd;
   std::string text;
   int64_t line = 1;
+  int64_t column = 1;  // in characters, of the tag's begin for kBlockBegin and kVariableBegin
 
   bool is_operator(std::string_view sign) const { return kind == kOperator && text == sign; }
   bool is_name(std::string_view name) const { return kind == kName && text == name; }

@@ -37,7 +37,7 @@ Value sort_key(const Value& item, const Value& attribute, bool by_case) {
 /// Of sort: by several attributes, "age,name", as a list, in which equal parts are not compared.
 Value order_key(const Value& item, const Value& attribute, bool by_case) {
   if (!attribute.is_text()) return Value::list({sort_key(item, attribute, by_case)});
-  std::vector<Value> parts;
+  Values parts;
   const Value names = call(method_of(attribute, "split"), Arguments{{Value::of(",")}, {}});
   for (const Value& name : names.items()->items) parts.push_back(sort_key(item, name, by_case));
   return Value::list(std::move(parts));
@@ -51,24 +51,31 @@ Value join(const Value& input, const Arguments& arguments) {
   for (const Value& item : items_of(input)) {
     if (!is_first) out.append(separator);
     is_first = false;
-    out.append(to_text(attribute.is<None>() ? item : dotted(item, attribute)));
-    check_length(out.size());
+    const MarkedText part = to_text(attribute.is<None>() ? item : dotted(item, attribute));
+    check_length(out.weight() + part.weight());
+    out.append(part);
   }
   return Value::of(std::move(out));
 }
 
 Value first(const Value& input, const Arguments&) {
-  const std::vector<Value> items = items_of(input);
+  if (const List* list = input.items()) {
+    return list->items.empty() ? Value::undefined("first") : list->items.front();
+  }
+  const Values items = items_of(input);
   return items.empty() ? Value::undefined("first") : items.front();
 }
 Value last(const Value& input, const Arguments&) {
-  const std::vector<Value> items = items_of(input);
+  if (const List* list = input.items()) {
+    return list->items.empty() ? Value::undefined("last") : list->items.back();
+  }
+  const Values items = items_of(input);
   return items.empty() ? Value::undefined("last") : items.back();
 }
 Value as_list(const Value& input, const Arguments&) { return Value::list(items_of(input)); }
 
 Value reversed(const Value& input, const Arguments&) {
-  std::vector<Value> items = items_of(input);
+  Values items = items_of(input);
   std::reverse(items.begin(), items.end());
   if (!input.is_text()) return Value::list(std::move(items));
   return join(Value::list(std::move(items)), {});
@@ -78,8 +85,10 @@ Value sorted(const Value& input, const Arguments& arguments) {
   const bool is_reversed = arguments.get(0, "reverse", Value::of(false)).is_true();
   const bool by_case = arguments.get(1, "case_sensitive", Value::of(false)).is_true();
   const Value attribute = arguments.get(2, "attribute", Value::none());
-  std::vector<Value> items = items_of(input);
-  std::vector<std::pair<Value, Value>> keyed;
+  Values items = items_of(input);
+  const Held buffer(items.size() * sizeof(std::pair<Value, Value>));  // of stable_sort
+  Members keyed;
+  keyed.reserve(items.size());
   for (Value& item : items) {
     Value key = order_key(item, attribute, by_case);
     keyed.emplace_back(std::move(key), std::move(item));
@@ -102,15 +111,16 @@ Value grouped(const Value& input, const Arguments& arguments) {
     return part.is_undefined() ? otherwise : part;
   };
   const auto key_of = [&](const Value& part) { return sort_key(part, Value::none(), by_case); };
-  std::vector<Value> items = items_of(input);
+  Values items = items_of(input);
+  const Held buffer(items.size() * sizeof(Value));  // of stable_sort
   std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {
     const Value x = key_of(part_of(a)), y = key_of(part_of(b));
     return !equal(x, y) && less(x, y);
   });
-  std::vector<Value> groups;
+  Values groups;
   for (size_t begin = 0, end = 0; begin < items.size(); begin = end) {
     const Value name = part_of(items[begin]);
-    std::vector<Value> same;
+    Values same;
     for (; end < items.size() && equal(key_of(part_of(items[end])), key_of(name)); ++end) {
       same.push_back(items[end]);
     }
@@ -125,14 +135,15 @@ Value sliced(const Value& input, const Arguments& arguments) {
   const int64_t count = arguments.require(0, "slices").integer();
   const Value* fill = arguments.find(1, "fill_with");
   if (count < 1 || count > 100000) throw TemplateError("slice needs 1 to 100000 slices");
-  const std::vector<Value> items = items_of(input);
+  const Values items = items_of(input);
   const auto size = static_cast<int64_t>(items.size());
-  std::vector<Value> columns;
+  Values columns;
+  columns.reserve(static_cast<size_t>(count));
   auto next = items.begin();
   for (int64_t i = 0; i < count; ++i) {
     const bool is_longer = i < size % count;
     const auto end = next + size / count + (is_longer ? 1 : 0);
-    std::vector<Value> column(next, end);
+    Values column(next, end);
     if (fill != nullptr && !fill->is<None>() && !is_longer) {
       column.push_back(*fill);
     }
@@ -145,14 +156,12 @@ Value sliced(const Value& input, const Arguments& arguments) {
 Value unique(const Value& input, const Arguments& arguments) {
   const bool by_case = arguments.get(0, "case_sensitive", Value::of(false)).is_true();
   const Value attribute = arguments.get(1, "attribute", Value::none());
-  constexpr size_t kMostKinds = 20000;  // each item is compared with all of them
-  std::vector<Value> kept, keys;
+  Values kept;
+  Dict keys;  // with nothing as their values
   for (const Value& item : items_of(input)) {
     Value key = sort_key(item, attribute, by_case);
-    const auto is_same = [&](const Value& other) { return equal(key, other); };
-    if (std::any_of(keys.begin(), keys.end(), is_same)) continue;
-    if (keys.size() == kMostKinds) throw TemplateError("unique of more than 20000 kinds");
-    keys.push_back(std::move(key));
+    if (keys.find(key) != nullptr) continue;
+    keys.add_new(std::move(key), Value::none());
     kept.push_back(item);
   }
   return Value::list(std::move(kept));
@@ -161,7 +170,7 @@ Value unique(const Value& input, const Arguments& arguments) {
 Value extreme(const Value& input, const Arguments& arguments, bool is_max) {
   const bool by_case = arguments.get(0, "case_sensitive", Value::of(false)).is_true();
   const Value attribute = arguments.get(1, "attribute", Value::none());
-  const std::vector<Value> items = items_of(input);
+  const Values items = items_of(input);
   if (items.empty()) return Value::undefined(is_max ? "max" : "min");
   const auto order = [&](const Value& a, const Value& b) {
     return less(sort_key(a, attribute, by_case), sort_key(b, attribute, by_case));
@@ -179,6 +188,7 @@ Value sum(const Value& input, const Arguments& arguments) {
   int64_t whole = is_whole ? start.integer() : 0;
   double total = start.number();
   for (const Value& item : items_of(input)) {
+    charge();
     const Value part = attribute.is<None>() ? item : dotted(item, attribute);
     is_whole = is_whole && !part.is<double>();
     if (is_whole && __builtin_add_overflow(whole, part.integer(), &whole)) {
@@ -203,9 +213,10 @@ Value chosen(const Value& input, const Arguments& arguments, bool by_attribute, 
   const bool has_test = arguments.values.size() > place;
   const std::string test = has_test ? arguments.values[place].require_text().bytes() : "";
   const Arguments rest = without(arguments, place + 1);
-  std::vector<Value> kept;
+  Values kept;
   if (!input.is_true()) return Value::list({});
   for (const Value& item : items_of(input)) {
+    charge();
     const Value part = by_attribute ? dotted(item, arguments.require(0, "attribute")) : item;
     const bool holds = has_test ? apply_test(test, part, rest) : part.is_true();
     if (holds == wanted) kept.push_back(item);
@@ -218,11 +229,12 @@ Value selectattr(const Value& input, const Arguments& a) { return chosen(input, 
 Value rejectattr(const Value& input, const Arguments& a) { return chosen(input, a, true, false); }
 
 Value mapped(const Value& input, const Arguments& arguments) {
-  std::vector<Value> made;
+  Values made;
   if (!input.is_true()) return Value::list({});
   const Value* attribute = arguments.values.empty() ? arguments.find(0, "attribute") : nullptr;
   const Value otherwise = arguments.values.empty() ? arguments.get(1, "default", Value()) : Value();
   for (const Value& item : items_of(input)) {
+    charge();
     if (attribute != nullptr) {
       const Value part = dotted(item, *attribute);
       made.push_back(part.is_undefined() ? otherwise : part);
@@ -237,8 +249,9 @@ Value mapped(const Value& input, const Arguments& arguments) {
 Value batch(const Value& input, const Arguments& arguments) {
   const int64_t size = arguments.require(0, "linecount").integer();
   if (size < 1) throw TemplateError("batches need at least one item");
-  std::vector<Value> batches, open;
+  Values batches, open;
   for (const Value& item : items_of(input)) {
+    charge();
     open.push_back(item);
     if (static_cast<int64_t>(open.size()) < size) continue;
     batches.push_back(Value::list(std::exchange(open, {})));
@@ -287,6 +300,7 @@ bool has_filter(std::string_view name) {
 
 Value apply_filter(const std::string& name, const Value& input, const Arguments& arguments) {
   const NamedFilter* filter = find_value_filter(name);
+  charge();
   if (filter == nullptr) filter = find_list_filter(name);
   if (filter == nullptr) throw TemplateError("no filter named '" + name + "'");
   return filter->apply(input, arguments);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "jinja/meter.h"
+
 namespace s2s::jinja {
 
 /// The bytes [begin, end) of a text came from the place `tag`.
@@ -16,12 +18,16 @@ struct Mark {
   int64_t tag = 0;
 };
 
-/// UTF-8 with marks, ordered by begin.
+/// UTF-8 with marks, ordered by begin. Its memory is counted before it is taken.
 class MarkedText {
  public:
   MarkedText() = default;
   explicit MarkedText(std::string bytes, std::vector<Mark> marks = {})
-      : bytes_(std::move(bytes)), marks_(std::move(marks)) {}
+      : held_(bytes.size() + marks.size() * sizeof(Mark)),
+        bytes_(std::move(bytes)),
+        marks_(std::move(marks)) {}
+  explicit MarkedText(std::string_view bytes) : held_(bytes.size()), bytes_(bytes) {}
+  explicit MarkedText(const char* bytes) : MarkedText(std::string_view(bytes)) {}
   /// All of it is from one place. An empty text keeps its mark.
   static MarkedText from(std::string bytes, int64_t tag);
 
@@ -31,8 +37,16 @@ class MarkedText {
   /// Bytes of memory that it takes.
   size_t weight() const { return bytes_.size() + marks_.size() * sizeof(Mark); }
 
-  void append(std::string_view bytes) { bytes_ += bytes; }
+  void append(std::string_view bytes) {
+    held_.cover(weight() + bytes.size());
+    bytes_ += bytes;
+  }
   void append(const MarkedText& other);
+  /// Counts and takes the memory of what will be appended.
+  void reserve(size_t num_bytes) {
+    held_.cover(num_bytes);
+    bytes_.reserve(num_bytes);
+  }
   /// Bytes [begin, end). A mark of which nothing is left is dropped.
   MarkedText slice(size_t begin, size_t end) const;
   /// Marks the bytes from `begin` to the end.
@@ -41,6 +55,7 @@ class MarkedText {
   MarkedText with_bytes(std::string bytes) const;
 
  private:
+  Held held_;  // first: a copy is counted before it is made
   std::string bytes_;
   std::vector<Mark> marks_;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "jinja/runtime.h"
+#include "jinja/text_builder.h"
 #include "jinja/text_search.h"
 #include "jinja/utf8_text.h"
 
@@ -48,8 +49,8 @@ Value join(const Value& self, const Arguments& arguments) {
   for (const Value& item : items_of(arguments.require(0, "iterable"))) {
     if (!is_first) out.append(text_of(self));
     is_first = false;
+    check_length(out.weight() + item.require_text().weight());
     out.append(item.require_text());
-    check_length(out.weight());
   }
   return Value::of(std::move(out));
 }
@@ -91,10 +92,14 @@ Value filled(const Value& self, const Arguments& arguments, double left_share) {
   // As Python's center: the odd one is on the left of an odd width.
   const int64_t left = left_share == 0.5 ? missing / 2 + (missing & width & 1)
                                          : static_cast<int64_t>(left_share) * missing;
-  MarkedText out;
-  for (int64_t i = 0; i < left; ++i) out.append(fill);
+  const auto repeated = [&](int64_t count) {
+    TextBuilder out;
+    for (int64_t i = 0; i < count; ++i) out += fill;
+    return MarkedText(out.take());
+  };
+  MarkedText out = repeated(left);
   out.append(text_of(self));
-  for (int64_t i = left; i < missing; ++i) out.append(fill);
+  out.append(repeated(missing - left));
   return Value::of(std::move(out));
 }
 Value centered(const Value& self, const Arguments& a) { return filled(self, a, 0.5); }
@@ -117,9 +122,11 @@ Value fill_zeros(const Value& self, const Arguments& arguments) {
 Value format(const Value& self, const Arguments& arguments) {
   const MarkedText& pattern = text_of(self);
   const std::string& bytes = pattern.bytes();
+  Walk walk;
   MarkedText out;
   size_t next = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {
+    walk.step();
     const bool is_brace = bytes[i] == '{' || bytes[i] == '}';
     if (!is_brace || (i + 1 < bytes.size() && bytes[i + 1] == bytes[i])) {
       out.append(pattern.slice(i, i + 1));
@@ -133,21 +140,24 @@ Value format(const Value& self, const Arguments& arguments) {
     const bool is_place = name.find_first_not_of("0123456789") == std::string::npos;
     if (name.size() > 6) throw TemplateError("unsupported field of format");
     const size_t place = name.empty() ? next++ : is_place ? std::stoul(name) : ~size_t{0};
-    out.append(to_text(arguments.require(place, name)));
-    check_length(out.size());
+    const MarkedText given = to_text(arguments.require(place, name));
+    check_length(out.weight() + given.weight());
+    out.append(given);
     i = end;
   }
   return Value::of(std::move(out));
 }
 
 Value dict_items(const Value& self, const Arguments&) {
-  std::vector<Value> items;
+  Values items;
+  items.reserve(self.dict()->members.size());
   for (const auto& [key, value] : self.dict()->members) items.push_back(Value::tuple({key, value}));
   return Value::list(std::move(items));
 }
 Value dict_keys(const Value& self, const Arguments&) { return Value::list(items_of(self)); }
 Value dict_values(const Value& self, const Arguments&) {
-  std::vector<Value> values;
+  Values values;
+  values.reserve(self.dict()->members.size());
   for (const auto& [key, value] : self.dict()->members) values.push_back(value);
   return Value::list(std::move(values));
 }
@@ -158,7 +168,7 @@ Value dict_get(const Value& self, const Arguments& arguments) {
 Value dict_copy(const Value& self, const Arguments&) { return Value::of(Dict(*self.dict())); }
 
 Value list_index(const Value& self, const Arguments& arguments) {
-  const std::vector<Value>& items = self.items()->items;
+  const Values& items = self.items()->items;
   const auto found = std::find_if(items.begin(), items.end(), [&](const Value& item) {
     return equal(item, arguments.require(0, "value"));
   });
@@ -166,7 +176,7 @@ Value list_index(const Value& self, const Arguments& arguments) {
   return Value::of(static_cast<int64_t>(found - items.begin()));
 }
 Value list_count(const Value& self, const Arguments& arguments) {
-  const std::vector<Value>& items = self.items()->items;
+  const Values& items = self.items()->items;
   return Value::of(
       static_cast<int64_t>(std::count_if(items.begin(), items.end(), [&](const Value& item) {
         return equal(item, arguments.require(0, "value"));
@@ -235,7 +245,7 @@ Value bound(const std::array<NamedMethod, N>& methods, const Value& self, std::s
       return method(self, arguments);
     }));
   }
-  return Value::undefined(std::string(name));
+  return Value::undefined(name);
 }
 
 }  // namespace
@@ -247,7 +257,7 @@ Value method_of(const Value& object, std::string_view name) {
     return methods::bound(methods::kDictMethods, object, name);
   }
   if (object.items() != nullptr) return methods::bound(methods::kListMethods, object, name);
-  return Value::undefined(std::string(name));
+  return Value::undefined(name);
 }
 
 }  // namespace s2s::jinja

@@ -83,6 +83,7 @@ class Parser {
       made = block();
     }
     made->line = first.line;
+    made->column = first.column;
     return made;
   }
 

@@ -8,11 +8,9 @@
 namespace s2s::jinja {
 namespace {
 
-// A template is a stranger's file: it may not run forever.
-constexpr int64_t kMostSteps = 1'000'000;
+// A template is a stranger's file: see Meter for what it may cost.
 constexpr int64_t kMostCalls = 200;
 constexpr int64_t kMostExpressions = 4000;  // each takes some hundred bytes of the stack
-constexpr size_t kMostWorkBytes = size_t{2} << 30;
 
 }  // namespace
 
@@ -26,35 +24,27 @@ void check_count(size_t num_items) {
 }
 
 Runtime::Depth::Depth(Runtime& run) : run_(run) {
+  run_.meter_.charge();
   if (++run_.num_expressions_ > kMostExpressions) {
     --run_.num_expressions_;
     throw TemplateError("the template calls itself too deep");
   }
 }
 
-void Runtime::work(size_t num_bytes) {
-  work_bytes_ += num_bytes;
-  if (work_bytes_ > kMostWorkBytes) throw TemplateError("the template runs too long");
-}
-
-void Runtime::work(const Value& value, bool deep) {
-  constexpr size_t kItemBytes = 64, kSlow = 8;
-  const MarkedText* text = value.text();
-  const List* list = value.items();
-  const Dict* dict = value.dict();
-  if (text != nullptr) work(text->weight() * (deep ? kSlow : 1));
-  if (list != nullptr) {
-    work(deep ? static_cast<size_t>(list->extent.size) * kItemBytes * kSlow
-              : list->items.size() * kItemBytes);
+void Scope::set(const std::string& name, Value value) {
+  constexpr size_t kNodeBytes = 112;
+  const auto found = values.lower_bound(name);
+  if (found != values.end() && found->first == name) {
+    found->second = std::move(value);
+    return;
   }
-  if (dict != nullptr) {
-    work(deep ? static_cast<size_t>(dict->extent.size) * kItemBytes * kSlow
-              : dict->members.size() * kItemBytes);
-  }
+  held.add(kNodeBytes + name.size());
+  values.emplace_hint(found, name, std::move(value));
 }
 
 Value Runtime::find(const std::string& name) const {
   for (const Scope* scope = scope_.get(); scope != nullptr; scope = scope->parent.get()) {
+    meter_.charge();
     const auto found = scope->values.find(name);
     if (found != scope->values.end()) return found->second;
   }
@@ -63,18 +53,13 @@ Value Runtime::find(const std::string& name) const {
 
 void Runtime::write(const MarkedText& text) {
   check_length(output_.weight() + text.weight());
-  work(text.weight());
   output_.append(text);
 }
 
 void Runtime::write(std::string_view text) {
   check_length(output_.weight() + text.size());
-  work(text.size());
+  charge(text.size() / 64);
   output_.append(text);
-}
-
-void Runtime::step() {
-  if (++num_steps_ > kMostSteps) throw TemplateError("the template runs too long");
 }
 
 Flow Runtime::run(const Body& body) {
@@ -82,6 +67,7 @@ Flow Runtime::run(const Body& body) {
   Flow flow = Flow::kNext;
   for (const auto& statement : body) {
     line_ = statement->line;
+    column_ = statement->column;
     step();
     flow = statement->run(*this);
     if (flow != Flow::kNext) break;
@@ -113,20 +99,28 @@ Template& Template::operator=(Template&&) noexcept = default;
 
 bool Template::has_generation_blocks() const { return program_->has_generation_blocks; }
 
-MarkedText Template::render(const std::vector<std::pair<std::string, Value>>& variables) const {
+MarkedText Template::render(const std::vector<std::pair<std::string, Value>>& variables,
+                            const MeterLimits& limits, RenderCost* cost) const {
+  Meter meter(limits);  // lives longer than all that is made
   const auto globals = std::make_shared<Scope>();
-  set_globals(*globals);
   const auto scope = std::make_shared<Scope>(globals);
-  for (const auto& [name, value] : variables) scope->values[name] = value;
-  Runtime run(scope);
+  Runtime run(scope, meter);
+  const auto end = [&] {
+    scope->values.clear();  // macros refer to the scope that holds them
+    if (cost != nullptr) *cost = {meter.work(), meter.most_live_bytes()};
+  };
   try {
+    set_globals(*globals);
+    for (const auto& [name, value] : variables) scope->set(name, value);
     run.run(program_->body);
   } catch (const TemplateError& error) {
-    // Macros refer to the scope that holds them.
-    scope->values.clear();
-    throw error.at(run.line());
+    end();
+    throw error.at(run.line(), run.column());
+  } catch (...) {
+    end();
+    throw;
   }
-  scope->values.clear();
+  end();
   return run.take_output();
 }
 

@@ -16,20 +16,24 @@ namespace s2s::jinja {
 /// Names and their values; those of the parent are seen as well.
 struct Scope {
   explicit Scope(std::shared_ptr<Scope> outer = nullptr) : parent(std::move(outer)) {}
+  /// Errors: TemplateError when there is no memory for one more.
+  void set(const std::string& name, Value value);
+
   std::shared_ptr<Scope> parent;
   std::map<std::string, Value, std::less<>> values;
+  Held held;  // for them
 };
 
 class Runtime {
  public:
-  explicit Runtime(std::shared_ptr<Scope> scope) : scope_(std::move(scope)) {}
+  Runtime(std::shared_ptr<Scope> scope, Meter& meter) : scope_(std::move(scope)), meter_(meter) {}
 
   Value find(const std::string& name) const;
-  void set(const std::string& name, Value value) { scope_->values[name] = std::move(value); }
+  void set(const std::string& name, Value value) { scope_->set(name, std::move(value)); }
   const std::shared_ptr<Scope>& scope() const { return scope_; }
 
-  /// Within its life an expression is evaluated. Errors: TemplateError when too many are within
-  /// each other.
+  /// Within its life an expression is evaluated, which it charges. Errors: TemplateError when too
+  /// many are within each other.
   class Depth {
    public:
     explicit Depth(Runtime& run);
@@ -40,24 +44,19 @@ class Runtime {
    private:
     Runtime& run_;
   };
-  /// Counts the size of a value that is made or worked on; `deep`: with all that it holds, or each
-  /// character for itself. Errors: TemplateError when all of them together are too large: no
-  /// template runs forever, or holds more memory than that.
-  void work(const Value& value, bool deep = false);
-  void work(size_t num_bytes);
-
   /// Appends to the output. Errors: TemplateError when it becomes too long.
   void write(const MarkedText& text);
   void write(std::string_view text);
   Flow run(const Body& body);
-  /// Counts a statement or an item of a loop. Errors: TemplateError when there are too many.
-  void step();
+  /// Charges a statement or an item of a loop.
+  void step() { meter_.charge(kStepUnits); }
   /// What `body` (`write`) writes.
   MarkedText capture(const Body& body);
   MarkedText capture(const std::function<void()>& write);
   MarkedText take_output() { return std::move(output_); }
   /// Of the statement that runs.
   int64_t line() const { return line_; }
+  int64_t column() const { return column_; }
 
   /// Within its life names are set in a scope of their own.
   class Inner {
@@ -73,13 +72,15 @@ class Runtime {
   };
 
  private:
+  static constexpr size_t kStepUnits = 4;
+
   std::shared_ptr<Scope> scope_;
+  Meter& meter_;
   MarkedText output_;
   int64_t line_ = 0;
-  int64_t num_steps_ = 0;
+  int64_t column_ = 0;
   int64_t depth_ = 0;
   int64_t num_expressions_ = 0;
-  size_t work_bytes_ = 0;
 };
 
 /// Longest text that a template may write or make.
@@ -104,7 +105,7 @@ bool has_test(std::string_view name);
 
 /// The items that a loop takes: of a list, the keys of a dict, the characters of a string, none of
 /// an undefined name. Errors: TemplateError for others.
-std::vector<Value> items_of(const Value& value);
+Values items_of(const Value& value);
 /// `item in all`, as Python.
 bool is_in(const Value& item, const Value& all);
 Value call(const Value& function, const Arguments& arguments);

@@ -11,7 +11,7 @@ namespace {
 
 void assign(Runtime& run, const std::vector<std::string>& targets, const Value& value) {
   if (targets.size() == 1) return run.set(targets.front(), value);
-  const std::vector<Value> items = items_of(value);
+  const Values items = items_of(value);
   if (items.size() != targets.size()) {
     throw TemplateError("expected " + std::to_string(targets.size()) + " values to unpack, found " +
                         std::to_string(items.size()));
@@ -34,26 +34,26 @@ Value cycle(const Arguments& arguments, int64_t index) {
 }
 
 /// The variable `loop`.
-Dict loop_facts(const std::vector<Value>& items, size_t index, int64_t depth) {
+Dict loop_facts(const Values& items, size_t index, int64_t depth) {
   const size_t size = items.size();
   Dict loop;
-  loop.set("index", Value::of(index + 1));
-  loop.set("index0", Value::of(index));
-  loop.set("revindex", Value::of(size - index));
-  loop.set("revindex0", Value::of(size - index - 1));
-  loop.set("first", Value::of(index == 0));
-  loop.set("last", Value::of(index + 1 == size));
-  loop.set("length", Value::of(size));
-  loop.set("depth", Value::of(depth + 1));
-  loop.set("depth0", Value::of(depth));
+  loop.add_new("index", Value::of(index + 1));
+  loop.add_new("index0", Value::of(index));
+  loop.add_new("revindex", Value::of(size - index));
+  loop.add_new("revindex0", Value::of(size - index - 1));
+  loop.add_new("first", Value::of(index == 0));
+  loop.add_new("last", Value::of(index + 1 == size));
+  loop.add_new("length", Value::of(size));
+  loop.add_new("depth", Value::of(depth + 1));
+  loop.add_new("depth0", Value::of(depth));
   const auto near = [&](bool exists, size_t place, const char* name) {
-    loop.set(name, exists ? items[place] : Value::undefined(name));
+    loop.add_new(name, exists ? items[place] : Value::undefined(name));
   };
   near(index > 0, index - 1, "previtem");
   near(index + 1 < size, index + 1, "nextitem");
-  loop.set("cycle", Value::of(Function([index](const Arguments& arguments) {
-             return cycle(arguments, static_cast<int64_t>(index));
-           })));
+  loop.add_new("cycle", Value::of(Function([index](const Arguments& arguments) {
+                 return cycle(arguments, static_cast<int64_t>(index));
+               })));
   return loop;
 }
 
@@ -87,6 +87,7 @@ void bind(Runtime& run, const Macro& macro, const Arguments& arguments) {
   }
   Dict more;
   for (const auto& [name, value] : arguments.named) {
+    charge(1 + count / 4);
     const bool is_parameter = std::any_of(
         macro.parameters.begin(), macro.parameters.end(),
         [&given = name](const Parameter& parameter) { return parameter.name == given; });
@@ -102,11 +103,12 @@ void bind(Runtime& run, const Macro& macro, const Arguments& arguments) {
   if (!macro.takes_more_values) return;
   const auto& values = arguments.values;
   const auto first = values.begin() + static_cast<std::ptrdiff_t>(std::min(count, values.size()));
-  run.set("varargs", Value::tuple({first, values.end()}));
+  run.set("varargs", Value::tuple(Values(first, values.end())));
 }
 
 /// A macro as a function. It holds its scope weakly: the scope holds the macro.
 Value function_of(Runtime& run, const Macro& macro) {
+  charge();
   const std::weak_ptr<Scope> defined_in = run.scope();
   return Value::of(Function([&run, &macro, defined_in](const Arguments& arguments) {
     const std::shared_ptr<Scope> parent = defined_in.lock();
@@ -142,7 +144,7 @@ Flow For::run(Runtime& run) const {
 }
 
 void For::run_over(Runtime& run, const Value& all, int64_t depth) const {
-  std::vector<Value> kept;
+  Values kept;
   for (const Value& item : items_of(all)) {
     run.step();
     if (condition) {
@@ -159,7 +161,7 @@ void For::run_over(Runtime& run, const Value& all, int64_t depth) const {
     const Runtime::Inner inner(run, run.scope());
     if (uses_loop) {
       Dict loop = loop_facts(kept, i, depth);
-      loop.set("changed", Value::of(changed_function(last)));
+      loop.add_new("changed", Value::of(changed_function(last)));
       run.set("loop", Value::of(std::move(loop)));
     }
     if (is_recursive) {
@@ -228,7 +230,7 @@ Flow FilterBlock::run(Runtime& run) const {
 }
 
 Flow With::run(Runtime& run) const {
-  std::vector<Value> values;
+  Values values;
   for (const auto& [name, value] : names) values.push_back(value->value(run));
   const Runtime::Inner inner(run, run.scope());
   for (size_t i = 0; i < names.size(); ++i) run.set(names[i].first, values[i]);

@@ -16,7 +16,8 @@ class Runtime;
 
 struct Expression {
   virtual ~Expression() = default;
-  /// Errors: TemplateError when expressions and calls are nested too deep, or work too long.
+  /// Charges one unit. Errors: TemplateError when expressions and calls are nested too deep, or
+  /// work too long.
   Value value(Runtime& run) const;
 
  protected:
@@ -29,6 +30,7 @@ enum class Flow { kNext, kBreak, kContinue };
 
 struct Statement {
   int64_t line = 0;
+  int64_t column = 0;
   virtual ~Statement() = default;
   virtual Flow run(Runtime& run) const = 0;
 };

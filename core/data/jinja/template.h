@@ -13,6 +13,12 @@
 
 namespace s2s::jinja {
 
+/// What a rendering has cost, in Meter's units.
+struct RenderCost {
+  int64_t work = 0;
+  int64_t most_live_bytes = 0;
+};
+
 /// The tag of text that a {% generation %} block wrote.
 inline constexpr int64_t kGenerated = -1;
 
@@ -27,8 +33,10 @@ class Template {
   Template& operator=(Template&&) noexcept;
 
   /// Thread-safe. Marks of the variables' texts are kept where they are written.
-  /// Errors: TemplateError with the line.
-  MarkedText render(const std::vector<std::pair<std::string, Value>>& variables) const;
+  /// Errors: TemplateError with the line and column, also when a limit is exceeded; Interrupted.
+  /// `cost`: gets what it has cost, also in case of an error.
+  MarkedText render(const std::vector<std::pair<std::string, Value>>& variables,
+                    const MeterLimits& limits = {}, RenderCost* cost = nullptr) const;
   bool has_generation_blocks() const;
 
  private:

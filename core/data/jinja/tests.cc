@@ -97,6 +97,7 @@ bool has_test(std::string_view name) { return tests::find_test(name) != nullptr;
 bool apply_test(const std::string& name, const Value& input, const Arguments& arguments) {
   const tests::NamedTest* test = tests::find_test(name);
   if (test == nullptr) throw TemplateError("no test named '" + name + "'");
+  charge();
   return test->judge(input, arguments);
 }
 

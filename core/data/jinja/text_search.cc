@@ -6,6 +6,7 @@
 
 #include "base/utf8_reader.h"
 #include "jinja/runtime.h"
+#include "jinja/substring.h"
 #include "jinja/utf8_text.h"
 
 namespace s2s::jinja::methods {
@@ -17,25 +18,28 @@ const MarkedText& text_in(const Value& self) { return *self.text(); }
 template <class Has>
 Value any_text(const Value& texts, Has has) {
   if (texts.is_text()) return Value::of(has(texts.text()->bytes()));
-  const std::vector<Value> items = items_of(texts);
+  const Values items = items_of(texts);
+  charge(items.size());
   return Value::of(std::any_of(items.begin(), items.end(), [&](const Value& item) {
     return has(item.require_text().bytes());
   }));
 }
 
-void add_part(std::vector<Value>& parts, MarkedText part) {
+void add_part(Values& parts, MarkedText part) {
   check_count(parts.size());
   parts.push_back(Value::of(std::move(part)));
 }
 
 /// At white space; at most `limit` times when it is not negative.
-std::vector<Value> split_at_space(const MarkedText& text, int64_t limit) {
+Values split_at_space(const MarkedText& text, int64_t limit) {
   const std::string_view bytes = text.bytes();
-  std::vector<Value> parts;
+  Walk walk;
+  Values parts;
   size_t begin = leading_space(bytes);
   while (begin < bytes.size()) {
     size_t end = begin;
     while (end < bytes.size() && leading_space(bytes.substr(end, 4)) == 0) {
+      walk.step();
       end += first_character(bytes.substr(end)).num_bytes;
     }
     if (limit >= 0 && static_cast<int64_t>(parts.size()) == limit) end = bytes.size();
@@ -46,13 +50,15 @@ std::vector<Value> split_at_space(const MarkedText& text, int64_t limit) {
 }
 
 /// As split_at_space, from the right.
-std::vector<Value> split_at_space_from_right(const MarkedText& text, int64_t limit) {
+Values split_at_space_from_right(const MarkedText& text, int64_t limit) {
   const std::string_view bytes = text.bytes();
-  std::vector<Value> parts;
+  Walk walk;
+  Values parts;
   size_t end = trimmed_right(bytes).size();
   while (end > 0) {
     size_t begin = end;
     while (begin > 0) {
+      walk.step();
       const size_t size = last_character(bytes.substr(0, begin)).size();
       if (leading_space(bytes.substr(begin - size, size)) > 0) break;
       begin -= size;
@@ -65,12 +71,12 @@ std::vector<Value> split_at_space_from_right(const MarkedText& text, int64_t lim
   return parts;
 }
 
-std::vector<Value> split_at(const MarkedText& text, const std::string& separator, int64_t limit) {
+Values split_at(const MarkedText& text, const std::string& separator, int64_t limit) {
   if (separator.empty()) throw TemplateError("the separator of a split is empty");
-  std::vector<Value> parts;
+  Values parts;
   size_t begin = 0;
   while (limit < 0 || static_cast<int64_t>(parts.size()) < limit) {
-    const size_t found = text.bytes().find(separator, begin);
+    const size_t found = find_part(text.bytes(), separator, begin);
     if (found == std::string::npos) break;
     add_part(parts, text.slice(begin, found));
     begin = found + separator.size();
@@ -96,10 +102,11 @@ Value split_from_right(const Value& self, const Arguments& arguments) {
   const std::string& separator = given.require_text().bytes();
   if (separator.empty()) throw TemplateError("the separator of a split is empty");
   const MarkedText& text = text_in(self);
-  std::vector<Value> parts;
+  Values parts;
+  const RightSearch search(text.bytes(), separator);
   size_t end = text.size();
   while (static_cast<int64_t>(parts.size()) < limit && end >= separator.size()) {
-    const size_t found = text.bytes().rfind(separator, end - separator.size());
+    const size_t found = search.find_before(end);
     if (found == std::string::npos) break;
     add_part(parts, text.slice(found + separator.size(), end));
     end = found;
@@ -127,9 +134,11 @@ Value split_lines(const Value& self, const Arguments& arguments) {
   const bool keeps_ends = arguments.get(0, "keepends", Value::of(false)).is_true();
   const MarkedText& text = text_in(self);
   const std::string_view bytes = text.bytes();
-  std::vector<Value> parts;
+  Walk walk;
+  Values parts;
   size_t begin = 0;
   for (size_t at = 0; at < bytes.size();) {
+    walk.step();
     const size_t size = line_end(bytes.substr(at));
     at += std::max<size_t>(size, 1);
     if (size == 0) continue;
@@ -143,9 +152,9 @@ Value split_lines(const Value& self, const Arguments& arguments) {
 namespace {
 
 /// The parts of a text around its characters: "", each of them, "".
-std::vector<Value> around_characters(const MarkedText& text, int64_t limit) {
-  std::vector<Value> parts = {Value::of("")};
-  const std::vector<size_t> places = character_places(text.bytes());
+Values around_characters(const MarkedText& text, int64_t limit) {
+  Values parts = {Value::of("")};
+  const CharacterPlaces places = character_places(text.bytes());
   for (size_t i = 0; i < places.size(); ++i) {
     const bool is_last =
         i + 1 == places.size() || (limit >= 0 && static_cast<int64_t>(parts.size()) >= limit);
@@ -162,10 +171,11 @@ Value replace(const Value& self, const Arguments& arguments) {
   const MarkedText& fresh = arguments.require(1, "new").require_text();
   const int64_t limit = arguments.get(2, "count", Value::of(int64_t{-1})).integer();
   if (limit == 0) return self;
-  const std::vector<Value> parts =
+  const Values parts =
       old.empty() ? around_characters(text_in(self), limit) : split_at(text_in(self), old, limit);
   check_length(text_in(self).weight() + parts.size() * fresh.weight());
   MarkedText out;
+  out.reserve(text_in(self).weight() + (parts.size() - 1) * fresh.weight());
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i > 0) out.append(fresh);
     out.append(*parts[i].text());
@@ -187,7 +197,7 @@ std::optional<Window> window(const Value& self, const Arguments& arguments) {
   const Value start = arguments.get(1, "start", Value::none());
   const Value end = arguments.get(2, "end", Value::none());
   if (start.is<None>() && end.is<None>()) return Window{bytes, 0};
-  const std::vector<size_t> places = character_places(bytes);
+  const CharacterPlaces places = character_places(bytes);
   const auto size = static_cast<int64_t>(places.size()) - 1;
   const auto bound = [size](const Value& value, int64_t otherwise) {
     if (value.is<None>()) return otherwise;
@@ -205,14 +215,17 @@ std::optional<Window> window(const Value& self, const Arguments& arguments) {
 Value starts_with(const Value& self, const Arguments& arguments) {
   const std::optional<Window> part = window(self, arguments);
   return any_text(arguments.require(0, "prefix"), [&](const std::string& prefix) {
+    charge_bytes(prefix.size());
     return part && part->bytes.starts_with(prefix);
   });
 }
 
 Value ends_with(const Value& self, const Arguments& arguments) {
   const std::optional<Window> part = window(self, arguments);
-  return any_text(arguments.require(0, "suffix"),
-                  [&](const std::string& suffix) { return part && part->bytes.ends_with(suffix); });
+  return any_text(arguments.require(0, "suffix"), [&](const std::string& suffix) {
+    charge_bytes(suffix.size());
+    return part && part->bytes.ends_with(suffix);
+  });
 }
 
 namespace {
@@ -222,7 +235,8 @@ int64_t find_in(const Value& self, const Arguments& arguments, bool from_right) 
   const std::optional<Window> text = window(self, arguments);
   const std::string& part = arguments.require(0, "sub").require_text().bytes();
   if (!text) return -1;
-  const size_t found = from_right ? text->bytes.rfind(part) : text->bytes.find(part);
+  const size_t found = from_right ? RightSearch(text->bytes, part).find_before(text->bytes.size())
+                                  : find_part(text->bytes, part);
   if (found == std::string_view::npos) return -1;
   return static_cast<int64_t>(text->first_character + num_characters(text->bytes.substr(0, found)));
 }
@@ -258,8 +272,8 @@ Value count_text(const Value& self, const Arguments& arguments) {
   if (!text) return Value::of(int64_t{0});
   if (part.empty()) return Value::of(num_characters(text->bytes) + 1);
   int64_t count = 0;
-  for (size_t at = text->bytes.find(part); at != std::string_view::npos;
-       at = text->bytes.find(part, at + part.size())) {
+  for (size_t at = find_part(text->bytes, part); at != std::string_view::npos;
+       at = find_part(text->bytes, part, at + part.size())) {
     ++count;
   }
   return Value::of(count);
@@ -272,8 +286,9 @@ Value partition_at(const Value& self, const Arguments& arguments, bool from_righ
   const MarkedText& text = text_in(self);
   const MarkedText& separator = arguments.require(0, "sep").require_text();
   if (separator.size() == 0) throw TemplateError("the separator of a partition is empty");
-  const size_t found =
-      from_right ? text.bytes().rfind(separator.bytes()) : text.bytes().find(separator.bytes());
+  const size_t found = from_right
+                           ? RightSearch(text.bytes(), separator.bytes()).find_before(text.size())
+                           : find_part(text.bytes(), separator.bytes());
   if (found == std::string::npos) {
     return from_right ? Value::tuple({Value::of(""), Value::of(""), self})
                       : Value::tuple({self, Value::of(""), Value::of("")});

@@ -11,6 +11,7 @@
 #include "base/utf8_reader.h"
 #include "jinja/runtime.h"
 #include "jinja/string_literal.h"
+#include "jinja/text_builder.h"
 
 namespace s2s::jinja {
 namespace {
@@ -23,6 +24,7 @@ bool is_space(uint32_t code) {
 }
 
 bool contains(std::string_view chars, std::string_view character) {
+  charge_bytes(chars.size());
   return chars.find(character) != std::string_view::npos;
 }
 
@@ -63,8 +65,10 @@ std::string_view last_character(std::string_view text) {
 }
 
 bool is_all(std::string_view text, CharacterKind kind) {
+  Walk walk;
   if (text.empty()) return kind == kAscii;
   while (!text.empty()) {
+    walk.step();
     const Utf8Character character = first_character(text);
     if (!is_kind(character.code, kind)) return false;
     text.remove_prefix(character.num_bytes);
@@ -73,8 +77,10 @@ bool is_all(std::string_view text, CharacterKind kind) {
 }
 
 bool has_only_case(std::string_view text, Case wanted) {
+  Walk walk;
   bool has_one = false;
   while (!text.empty()) {
+    walk.step();
     const Utf8Character character = first_character(text);
     const bool is_upper = cased(character.code, false) != character.code;
     const bool is_lower = cased(character.code, true) != character.code;
@@ -86,9 +92,11 @@ bool has_only_case(std::string_view text, Case wanted) {
 }
 
 size_t num_words(std::string_view text) {
+  Walk walk;
   size_t count = 0;
   bool is_inside = false;
   while (!text.empty()) {
+    walk.step();
     const Utf8Character character = first_character(text);
     const bool is_part = character.code == '_' || is_kind(character.code, kWords);
     if (is_part && !is_inside) ++count;
@@ -98,16 +106,20 @@ size_t num_words(std::string_view text) {
   return count;
 }
 
-std::vector<size_t> character_places(std::string_view text) {
-  std::vector<size_t> places;
+CharacterPlaces character_places(std::string_view text) {
+  if (text.size() >= (size_t{1} << 32)) throw TemplateError("a text is longer than 4 GB");
+  Walk walk;
+  CharacterPlaces places;
   for (size_t at = 0; at < text.size(); at += first_character(text.substr(at)).num_bytes) {
-    places.push_back(at);
+    walk.step();
+    places.push_back(static_cast<uint32_t>(at));
   }
-  places.push_back(text.size());
+  places.push_back(static_cast<uint32_t>(text.size()));
   return places;
 }
 
 size_t num_characters(std::string_view text) {
+  charge(text.size() / 32);
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
@@ -134,6 +146,7 @@ std::string_view trimmed_right(std::string_view text) {
 }
 
 MarkedText strip(const MarkedText& text, Side side, const std::string* chars) {
+  charge_bytes(text.size());
   const std::string_view bytes = text.bytes();
   size_t begin = 0, end = bytes.size();
   while (side != Side::kRight && begin < end) {
@@ -150,7 +163,7 @@ MarkedText strip(const MarkedText& text, Side side, const std::string* chars) {
 }
 
 MarkedText with_case(const MarkedText& text, Case wanted) {
-  std::string out;
+  TextBuilder out;
   std::string_view rest = text.bytes();
   bool is_first = true;  // of the text, or of a word
   while (!rest.empty()) {
@@ -160,13 +173,19 @@ MarkedText with_case(const MarkedText& text, Case wanted) {
     const bool begins_word = wanted != Case::kLower && wanted != Case::kSwapped && is_first;
     const bool is_upper = wanted == Case::kUpper || begins_word || is_swapped_up;
     const bool is_valid = character.kind == Utf8Character::kValid;
-    out += is_valid ? character_of(cased(character.code, is_upper))
-                    : std::string(rest.substr(0, character.num_bytes));
+    if (is_valid && character.code < 0x80) {
+      out += static_cast<char>(cased(character.code, is_upper));
+    } else if (is_valid) {
+      out += character_of(cased(character.code, is_upper));
+    } else {
+      out += rest.substr(0, character.num_bytes);
+    }
     is_first = wanted == Case::kTitle ? !is_letter(character.code)
                                       : wanted == Case::kWords && begins_behind(character.code);
     rest.remove_prefix(character.num_bytes);
   }
-  return out.size() == text.size() ? text.with_bytes(std::move(out)) : MarkedText(std::move(out));
+  const bool keeps_places = out.size() == text.size();
+  return keeps_places ? text.with_bytes(out.take()) : MarkedText(out.take());
 }
 
 namespace {
@@ -247,9 +266,9 @@ std::string formatted_number(const FormatField& field, const Value& value) {
 std::string formatted(const FormatField& field, const Value& value) {
   if (field.kind == 's' || field.kind == 'r') {
     std::string text = field.kind == 's' ? to_text(value).bytes() : repr(value);
-    const std::vector<size_t> places = character_places(text);
-    if (field.precision && *field.precision + 1 < places.size()) {
-      text.resize(places[*field.precision]);
+    if (field.precision) {
+      const CharacterPlaces places = character_places(text);
+      if (*field.precision + 1 < places.size()) text.resize(places[*field.precision]);
     }
     return padded(std::move(text), field);
   }
@@ -267,11 +286,13 @@ std::string formatted(const FormatField& field, const Value& value) {
 }  // namespace
 
 std::string percent_format(std::string_view format, const Value& values) {
+  constexpr size_t kFieldUnits = 20;
+  charge_bytes(format.size());
   const List* list = values.items();
   const Dict* dict = values.dict();
   const bool is_tuple = list && list->is_tuple;
-  const std::vector<Value> given = is_tuple ? list->items : std::vector<Value>{values};
-  std::string out;
+  const Values given = is_tuple ? list->items : Values{values};
+  TextBuilder out;
   size_t next = 0;
   while (!format.empty()) {
     const size_t text = std::min(format.find('%'), format.size());
@@ -279,6 +300,7 @@ std::string percent_format(std::string_view format, const Value& values) {
     format.remove_prefix(text);
     if (format.empty()) break;
     format.remove_prefix(1);
+    charge(kFieldUnits);
     const FormatField field = take_field(format);
     if (field.kind == '%') {
       out += '%';
@@ -289,10 +311,9 @@ std::string percent_format(std::string_view format, const Value& values) {
     if (field.name && !named) throw TemplateError("no '" + *field.name + "' for a format");
     if (!named && next == given.size()) throw TemplateError("not enough values for a format");
     out += formatted(field, named ? *named : given[next++]);
-    check_length(out.size());
   }
   if (next < given.size() && !dict && !(list && !is_tuple)) throw TemplateError("too many values");
-  return out;
+  return out.take();
 }
 
 }  // namespace s2s::jinja

@@ -2,6 +2,7 @@
 // Strings as Python sees them: characters, not bytes.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,8 +11,9 @@
 
 namespace s2s::jinja {
 
-/// The first byte of each character, and the number of bytes.
-std::vector<size_t> character_places(std::string_view text);
+/// The first byte of each character, and the number of bytes. A text is shorter than 4 GB.
+using CharacterPlaces = std::vector<uint32_t, Metered<uint32_t>>;
+CharacterPlaces character_places(std::string_view text);
 size_t num_characters(std::string_view text);
 
 /// Without white space, or without the characters of `chars` when there are some.

@@ -7,11 +7,36 @@
 namespace s2s::jinja {
 
 Value Value::of(MarkedText text) {
-  return Value(Data(std::make_shared<const MarkedText>(std::move(text))));
+  return Value(Data(std::shared_ptr<const MarkedText>(make_held<MarkedText>(std::move(text)))));
 }
 
+namespace {
+
+/// What a function has captured is on the heap, too.
+struct HeldFunction {
+  explicit HeldFunction(Function given) : held(sizeof(Function) + 64), call(std::move(given)) {}
+  Held held;
+  Function call;
+};
+
+}  // namespace
+
 Value Value::of(Function function) {
-  return Value(Data(std::make_shared<const Function>(std::move(function))));
+  const auto owner = make_held<HeldFunction>(std::move(function));
+  return Value(Data(std::shared_ptr<const Function>(owner, &owner->call)));
+}
+
+Value Value::undefined(std::string_view name) {
+  constexpr size_t kMostBytes = 80;
+  Undefined made;
+  if (!name.empty()) made.name = make_held<MarkedText>(name.substr(0, kMostBytes));
+  return Value(Data(std::move(made)));
+}
+
+const std::string& Value::undefined_name() const {
+  static const std::string kNone;
+  const auto* held = std::get_if<Undefined>(&data_);
+  return held == nullptr || held->name == nullptr ? kNone : held->name->bytes();
 }
 
 void Extent::add(const Value& part) {
@@ -31,18 +56,20 @@ void Extent::add(const Value& part) {
 }
 
 Value Value::of(Dict members) {
+  charge(1 + members.members.size() / 4);
   members.extent = {};
   for (const auto& [key, value] : members.members) members.extent.add(value);
-  return Value(Data(std::make_shared<Dict>(std::move(members))));
+  return Value(Data(make_held<Dict>(std::move(members))));
 }
 
-Value Value::list(std::vector<Value> items) {
+Value Value::list(Values items) {
+  charge(1 + items.size() / 4);
   List list{std::move(items), false};
   for (const Value& item : list.items) list.extent.add(item);
-  return Value(Data(std::make_shared<List>(std::move(list))));
+  return Value(Data(make_held<List>(std::move(list))));
 }
 
-Value Value::tuple(std::vector<Value> items) {
+Value Value::tuple(Values items) {
   Value made = list(std::move(items));
   made.items()->is_tuple = true;
   return made;
@@ -92,7 +119,7 @@ namespace {
 
 [[noreturn]] void wrong_type(const Value& value, const char* expected) {
   if (value.is_undefined()) {
-    throw TemplateError("'" + std::get<Undefined>(value.data()).name + "' is undefined");
+    throw TemplateError("'" + value.undefined_name() + "' is undefined");
   }
   throw TemplateError("expected " + std::string(expected) + ", found " + value.type_name());
 }
@@ -118,31 +145,9 @@ const MarkedText& Value::require_text() const {
   return *held;
 }
 
-const Value* Dict::find(const Value& key) const {
-  const auto found = std::find_if(members.begin(), members.end(),
-                                  [&](const auto& member) { return equal(member.first, key); });
-  return found == members.end() ? nullptr : &found->second;
-}
-
-const Value* Dict::find(std::string_view key) const {
-  for (const auto& [name, value] : members) {
-    const MarkedText* text = name.text();
-    if (text != nullptr && text->bytes() == key) return &value;
-  }
-  return nullptr;
-}
-
-void Dict::set(Value key, Value value) {
-  for (auto& [name, old] : members) {
-    if (!equal(name, key)) continue;
-    old = std::move(value);
-    return;
-  }
-  members.emplace_back(std::move(key), std::move(value));
-}
-
 const Value* Arguments::find(size_t index, std::string_view name) const {
   if (index < values.size()) return &values[index];
+  charge(1 + named.size());
   for (const auto& [given, value] : named) {
     if (given == name) return &value;
   }
@@ -162,6 +167,12 @@ const Value& Arguments::require(size_t index, std::string_view name) const {
 
 namespace {
 
+bool equal_texts(const std::string& a, const std::string& b) {
+  if (a.size() != b.size()) return false;
+  charge(a.size() / 64);
+  return a == b;
+}
+
 bool equal_dicts(const Dict& a, const Dict& b) {
   if (a.members.size() != b.members.size()) return false;
   return std::all_of(a.members.begin(), a.members.end(), [&](const auto& member) {
@@ -178,8 +189,9 @@ bool equal_numbers(const Value& a, const Value& b) {
 }  // namespace
 
 bool equal(const Value& a, const Value& b) {
+  charge();
   if (a.is_number() && b.is_number()) return equal_numbers(a, b);
-  if (a.text() && b.text()) return a.text()->bytes() == b.text()->bytes();
+  if (a.text() && b.text()) return equal_texts(a.text()->bytes(), b.text()->bytes());
   if (a.items() && b.items()) {
     return a.items()->is_tuple == b.items()->is_tuple &&
            std::equal(a.items()->items.begin(), a.items()->items.end(), b.items()->items.begin(),
@@ -194,10 +206,14 @@ bool equal(const Value& a, const Value& b) {
 }
 
 bool less(const Value& a, const Value& b) {
+  charge();
   if (a.is_number() && b.is_number()) return a.number() < b.number();
-  if (a.text() && b.text()) return a.text()->bytes() < b.text()->bytes();
+  if (a.text() && b.text()) {
+    charge(std::min(a.text()->size(), b.text()->size()) / 64);
+    return a.text()->bytes() < b.text()->bytes();
+  }
   if (a.items() && b.items()) {
-    const std::vector<Value>&x = a.items()->items, &y = b.items()->items;
+    const Values &x = a.items()->items, &y = b.items()->items;
     const auto [first, second] = std::mismatch(x.begin(), x.end(), y.begin(), y.end(), equal);
     if (first == x.end() || second == y.end()) return first == x.end() && second != y.end();
     return less(*first, *second);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "jinja/marked_text.h"
+#include "jinja/meter.h"
 #include "jinja/template_error.h"
 
 namespace s2s::jinja {
@@ -20,9 +21,12 @@ struct List;
 struct Dict;
 struct Arguments;
 
+/// Lists of values, whose memory is counted.
+using Values = std::vector<Value, Metered<Value>>;
+
 /// A name without a value: prints as nothing, is false, and has no attributes.
 struct Undefined {
-  std::string name;
+  std::shared_ptr<const MarkedText> name;  // null: ""
 };
 struct None {};
 using Function = std::function<Value(const Arguments&)>;
@@ -34,7 +38,8 @@ class Value {
                    std::shared_ptr<List>, std::shared_ptr<Dict>, std::shared_ptr<const Function>>;
 
   Value() : data_(Undefined{}) {}
-  static Value undefined(std::string name) { return Value(Data(Undefined{std::move(name)})); }
+  /// Of a long name only the beginning is kept, for messages.
+  static Value undefined(std::string_view name);
   static Value none() { return Value(Data(None{})); }
   static Value of(bool flag) { return Value(Data(flag)); }
   static Value of(int64_t number) { return Value(Data(number)); }
@@ -45,8 +50,8 @@ class Value {
   static Value of(const char* text) { return of(std::string(text)); }
   static Value of(Function function);
   static Value of(Dict members);
-  static Value list(std::vector<Value> items);
-  static Value tuple(std::vector<Value> items);
+  static Value list(Values items);
+  static Value tuple(Values items);
 
   template <class T>
   bool is() const {
@@ -54,6 +59,8 @@ class Value {
   }
   bool is_text() const { return text() != nullptr; }
   bool is_undefined() const { return is<Undefined>(); }
+  /// The name of a value that is undefined; "": it has none.
+  const std::string& undefined_name() const;
   bool is_number() const { return is<bool>() || is<int64_t>() || is<double>(); }
   /// Null when it is something else.
   const MarkedText* text() const;
@@ -90,14 +97,16 @@ struct Extent {
 };
 
 struct List {
-  std::vector<Value> items;
+  Values items;
   bool is_tuple = false;
   Extent extent = {};
 };
 
-/// Keeps the order of insertion.
+using Members = std::vector<std::pair<Value, Value>, Metered<std::pair<Value, Value>>>;
+
+/// Keeps the order of insertion. Members are added by `set` and `add_new` only.
 struct Dict {
-  std::vector<std::pair<Value, Value>> members;
+  Members members;
   bool is_namespace = false;  // its members may be assigned
   Extent extent = {};         // when it was made
 
@@ -105,12 +114,24 @@ struct Dict {
   const Value* find(std::string_view key) const;
   void set(Value key, Value value);
   void set(const char* key, Value value) { set(Value::of(key), std::move(value)); }
+  /// As `set`, of a key that is not there.
+  void add_new(Value key, Value value);
+  void add_new(const char* key, Value value) { add_new(Value::of(key), std::move(value)); }
+
+ private:
+  template <class IsKey>
+  size_t place_of(size_t hash, const IsKey& is_key) const;
+  void enter(size_t place, size_t hash);
+
+  /// A hash table of places in `members`, each plus 1, when there are many; 0: free.
+  std::vector<uint32_t, Metered<uint32_t>> slots_;
 };
 
 /// Of a call.
 struct Arguments {
-  std::vector<Value> values;
-  std::vector<std::pair<std::string, Value>> named;
+  Values values;
+  std::vector<std::pair<std::string, Value>, Metered<std::pair<std::string, Value>>> named;
+  Held held = {};  // for the names that are long
 
   /// The argument with this index or name; null when it is not given.
   const Value* find(size_t index, std::string_view name) const;
@@ -119,7 +140,7 @@ struct Arguments {
   const Value& require(size_t index, std::string_view name) const;
 };
 
-/// Python's ==.
+/// Python's ==. These charge each comparison, at any depth.
 bool equal(const Value& a, const Value& b);
 /// Python's <. Errors: TemplateError for types without an order.
 bool less(const Value& a, const Value& b);

@@ -15,8 +15,8 @@ void write_tag(Tag tag, ByteWriter& to) { to.number(static_cast<int64_t>(tag)); 
 
 Value read_at_level(ByteReader& from, int level);
 
-std::vector<Value> read_items(ByteReader& from, int level) {
-  std::vector<Value> items;
+Values read_items(ByteReader& from, int level) {
+  Values items;
   for (size_t left = from.count(); left > 0; --left) items.push_back(read_at_level(from, level));
   return items;
 }
@@ -34,7 +34,7 @@ Value read_at_level(ByteReader& from, int level) {
   if (level > kMostLevels) ByteReader::fail();
   switch (static_cast<Tag>(from.number_up_to(static_cast<int64_t>(Tag::kDict)))) {
     case Tag::kUndefined:
-      return Value::undefined(std::string(from.text()));
+      return Value::undefined(from.text());
     case Tag::kNone:
       return Value::none();
     case Tag::kBool:
@@ -119,7 +119,7 @@ void write_value(const Value& value, ByteWriter& to) {
   }
   if (value.is<None>()) return write_tag(Tag::kNone, to);
   write_tag(Tag::kUndefined, to);
-  to.text(std::get<Undefined>(value.data()).name);
+  to.text(value.undefined_name());
 }
 
 Value read_value(ByteReader& from) { return read_at_level(from, 0); }

@@ -11,6 +11,7 @@
 
 #include "jinja/filters.h"
 #include "jinja/runtime.h"
+#include "jinja/text_builder.h"
 #include "jinja/utf8_text.h"
 
 namespace s2s::jinja {
@@ -60,7 +61,7 @@ Value tojson(const Value& input, const Arguments& arguments) {
   }
   const Value separators = arguments.get(2, "separators", Value::none());
   if (!separators.is<None>()) {
-    const std::vector<Value> two = items_of(separators);
+    const Values two = items_of(separators);
     if (two.size() != 2) throw TemplateError("separators of tojson are two strings");
     style.item_separator = two[0].require_text().bytes();
     style.key_separator = two[1].require_text().bytes();
@@ -81,6 +82,7 @@ Value as_integer(const Value& input, const Arguments& arguments) {
   if (!input.is_text()) return fallback;
   const MarkedText text = strip(*input.text(), Side::kBoth);
   const std::string& bytes = text.bytes();
+  charge(bytes.size() / 4);
   char* end = nullptr;
   const double number = std::strtod(bytes.c_str(), &end);
   const bool is_number = !bytes.empty() && *end == '\0' && std::abs(number) < 9e18;
@@ -96,7 +98,9 @@ Value as_float(const Value& input, const Arguments& arguments) {
   const Value fallback = arguments.get(0, "default", Value::of(0.0));
   if (input.is_number()) return Value::of(input.number());
   if (!input.is_text()) return fallback;
-  const std::string bytes = strip(*input.text(), Side::kBoth).bytes();
+  const MarkedText text = strip(*input.text(), Side::kBoth);
+  const std::string& bytes = text.bytes();
+  charge(bytes.size() / 4);
   char* end = nullptr;
   const double number = std::strtod(bytes.c_str(), &end);
   return !bytes.empty() && *end == '\0' ? Value::of(number) : fallback;
@@ -116,6 +120,8 @@ Value rounded(const Value& input, const Arguments& arguments) {
   const std::string method = to_text(arguments.get(1, "method", Value::of("common"))).bytes();
   const bool is_common = method != "ceil" && method != "floor";
   if (is_common && !input.is<double>() && precision >= 0) return Value::of(input.integer());
+  constexpr size_t kRoundUnits = 150;  // of a hundred digits
+  charge(kRoundUnits);
   const double number = input.number();
   if (is_common && precision >= 0 && precision <= 100 && std::abs(number) < 1e100) {
     return Value::of(std::strtod(fmt::format("{:.{}f}", number, precision).c_str(), nullptr));
@@ -131,16 +137,20 @@ Value rounded(const Value& input, const Arguments& arguments) {
 }
 
 Value escape(const Value& input, const Arguments&) {
-  std::string out;
+  TextBuilder out;
   const MarkedText text = to_text(input);
   for (const char c : text.bytes()) {
     constexpr std::string_view kPlain = "&<>'\"";
     constexpr std::array<std::string_view, 5> kEscapes = {"&amp;", "&lt;", "&gt;", "&#39;",
                                                           "&#34;"};
     const size_t at = kPlain.find(c);
-    out += at == std::string_view::npos ? std::string(1, c) : std::string(kEscapes[at]);
+    if (at == std::string_view::npos) {
+      out += c;
+    } else {
+      out += kEscapes[at];
+    }
   }
-  return Value::of(std::move(out));
+  return Value::of(out.take());
 }
 
 Value indent(const Value& input, const Arguments& arguments) {
@@ -157,10 +167,10 @@ Value indent(const Value& input, const Arguments& arguments) {
   MarkedText out;
   bool is_first = true;
   for (const Value& line : lines.items()->items) {
+    check_length(out.weight() + space.size() + line.text()->weight() + 1);
     if (!is_first) out.append("\n");
     if (is_first ? has_first : has_blank || line.is_true()) out.append(space);
     out.append(*line.text());
-    check_length(out.size());
     is_first = false;
   }
   return Value::of(std::move(out));
@@ -181,7 +191,8 @@ Value dictsort(const Value& input, const Arguments& arguments) {
     const Value& part = pair.items()->items[by_value ? 1 : 0];
     return part.is_text() && !by_case ? Value::of(with_case(*part.text(), Case::kLower)) : part;
   };
-  std::vector<Value> sorted = pairs.items()->items;
+  Values sorted = pairs.items()->items;
+  const Held buffer(sorted.size() * sizeof(Value));  // of stable_sort
   std::stable_sort(sorted.begin(), sorted.end(), [&](const Value& a, const Value& b) {
     return reversed ? less(key(b), key(a)) : less(key(a), key(b));
   });
@@ -217,10 +228,11 @@ Value truncated(const Value& input, const Arguments& arguments) {
     throw TemplateError("truncate to less than its end");
   if (length(input, {}).integer() - more <= wanted) return input;
   const MarkedText text = to_text(input);
-  const std::vector<size_t> places = character_places(text.bytes());
+  const CharacterPlaces places = character_places(text.bytes());
   const auto kept = static_cast<size_t>(wanted - end_size);
   size_t cut = places[std::min(kept, places.size() - 1)];  // a list's text is another length
   if (!in_words) {
+    charge_bytes(cut);
     const size_t space = std::string_view(text.bytes()).substr(0, cut).rfind(' ');
     if (space != std::string_view::npos) cut = space;
   }

@@ -9,6 +9,7 @@
 #include "base/utf8_reader.h"
 #include "files/json_text.h"
 #include "jinja/runtime.h"
+#include "jinja/text_builder.h"
 #include "jinja/value.h"
 
 namespace s2s::jinja {
@@ -30,48 +31,73 @@ std::string escaped(uint32_t code) {
   return code < 0x10000 ? fmt::format("\\u{:04x}", code) : fmt::format("\\U{:08x}", code);
 }
 
-std::string python_string(std::string_view text) {
-  const bool has_single = text.find('\'') != std::string_view::npos;
-  const char quote = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
-  std::string out(1, quote);
-  while (!text.empty()) {
-    const Utf8Character character = first_character(text);
-    const std::string_view bytes = text.substr(0, character.num_bytes);
-    if (bytes == "\\" || bytes == std::string_view(&quote, 1)) {
-      out += '\\';
-      out += bytes;
-    } else {
-      out += is_printable(character.code) ? std::string(bytes) : escaped(character.code);
+/// Texts as Python's repr, of all that a value holds.
+class ReprWriter {
+ public:
+  void write(const Value& value) {
+    charge();
+    if (const MarkedText* text = value.text()) return write_text(text->bytes());
+    if (const List* list = value.items()) return write_list(*list);
+    if (const Dict* dict = value.dict()) return write_dict(*dict);
+    out_ += value.is_undefined() ? std::string("Undefined") : to_text(value).bytes();
+  }
+  std::string take() { return out_.take(); }
+
+ private:
+  void write_text(std::string_view text) {
+    const bool has_single = text.find('\'') != std::string_view::npos;
+    const char quote = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
+    out_ += quote;
+    while (!text.empty()) {
+      const Utf8Character character = first_character(text);
+      const std::string_view bytes = text.substr(0, character.num_bytes);
+      if (bytes == "\\" || bytes == std::string_view(&quote, 1)) {
+        out_ += '\\';
+        out_ += bytes;
+      } else if (is_printable(character.code)) {
+        out_ += bytes;
+      } else {
+        out_ += escaped(character.code);
+      }
+      text.remove_prefix(character.num_bytes);
     }
-    text.remove_prefix(character.num_bytes);
+    out_ += quote;
   }
-  return out + quote;
-}
 
-std::string repr_of(const List& list) {
-  std::string out;
-  for (const Value& item : list.items) {
-    out += (out.empty() ? "" : ", ") + repr(item);
-    check_length(out.size());
+  void write_list(const List& list) {
+    out_ += list.is_tuple ? '(' : '[';
+    bool is_first = true;
+    for (const Value& item : list.items) {
+      if (!is_first) out_ += ", ";
+      is_first = false;
+      write(item);
+    }
+    if (list.is_tuple && list.items.size() == 1) out_ += ',';
+    out_ += list.is_tuple ? ')' : ']';
   }
-  if (!list.is_tuple) return "[" + out + "]";
-  return "(" + out + (list.items.size() == 1 ? ",)" : ")");
-}
 
-std::string repr_of(const Dict& dict) {
-  std::string out;
-  for (const auto& [key, value] : dict.members) {
-    out += (out.empty() ? "" : ", ") + repr(key) + ": " + repr(value);
-    check_length(out.size());
+  void write_dict(const Dict& dict) {
+    out_ += dict.is_namespace ? "<Namespace {" : "{";
+    bool is_first = true;
+    for (const auto& [key, value] : dict.members) {
+      if (!is_first) out_ += ", ";
+      is_first = false;
+      write(key);
+      out_ += ": ";
+      write(value);
+    }
+    out_ += dict.is_namespace ? "}>" : "}";
   }
-  return dict.is_namespace ? "<Namespace {" + out + "}>" : "{" + out + "}";
-}
+
+  TextBuilder out_;
+};
 
 class JsonWriter {
  public:
   explicit JsonWriter(const JsonStyle& style) : style_(style) {}
 
   void write(const Value& value) {
+    charge();
     if (const MarkedText* text = value.text()) {
       write_text(text->bytes());
     } else if (const List* list = value.items()) {
@@ -88,12 +114,14 @@ class JsonWriter {
       throw TemplateError("a value of type " + value.type_name() + " is not JSON serializable");
     }
   }
-  std::string take() { return std::move(out_); }
+  std::string take() { return out_.take(); }
 
  private:
   void write_number(const Value& value) {
     if (value.is<double>()) {
-      data::append_json_number(out_, value.number());
+      std::string text;
+      data::append_json_number(text, value.number());
+      out_ += text;
     } else {
       out_ += std::to_string(value.integer());
     }
@@ -137,11 +165,14 @@ class JsonWriter {
   }
 
   void write_dict(const Dict& dict) {
-    auto members = dict.members;
+    Members sorted;
     if (style_.sort_keys) {
-      std::stable_sort(members.begin(), members.end(),
+      sorted = dict.members;
+      const Held buffer(sorted.size() * sizeof(Members::value_type));  // of stable_sort
+      std::stable_sort(sorted.begin(), sorted.end(),
                        [](const auto& a, const auto& b) { return less(a.first, b.first); });
     }
+    const Members& members = style_.sort_keys ? sorted : dict.members;
     begin('{');
     for (size_t i = 0; i < members.size(); ++i) {
       separate(i == 0);
@@ -164,7 +195,6 @@ class JsonWriter {
     if (++depth_ > kMostDepth) throw TemplateError("tojson of a value that is nested too deep");
   }
   void separate(bool is_first) {
-    check_length(out_.size());
     if (!is_first) out_ += style_.item_separator;
     break_line();
   }
@@ -176,21 +206,21 @@ class JsonWriter {
   void break_line() {
     if (style_.indent < 0) return;
     out_ += '\n';
-    out_.append(static_cast<size_t>(style_.indent) * depth_, ' ');
+    out_.add_repeated(static_cast<size_t>(style_.indent) * depth_, ' ');
   }
 
   static constexpr size_t kMostDepth = 200;
   const JsonStyle& style_;
-  std::string out_;
+  TextBuilder out_;
   size_t depth_ = 0;
 };
 
 }  // namespace
 
 std::string repr(const Value& value) {
-  if (const MarkedText* text = value.text()) return python_string(text->bytes());
-  if (value.is_undefined()) return "Undefined";
-  return to_text(value).bytes();
+  ReprWriter writer;
+  writer.write(value);
+  return writer.take();
 }
 
 MarkedText to_text(const Value& value) {
@@ -201,8 +231,7 @@ MarkedText to_text(const Value& value) {
   }
   if (value.is<int64_t>()) return MarkedText(std::to_string(value.integer()));
   if (value.is<double>()) return MarkedText(data::python_number(value.number()));
-  if (const List* list = value.items()) return MarkedText(repr_of(*list));
-  if (const Dict* dict = value.dict()) return MarkedText(repr_of(*dict));
+  if (value.items() != nullptr || value.dict() != nullptr) return MarkedText(repr(value));
   return MarkedText(value.is<None>() ? "None" : "<function>");
 }
 

@@ -108,7 +108,7 @@ class Parser {
 
   /// A block or an entry without input_cfg: cuts_path, shar_path or manifest_filepath.
   void parse_leaf(const InputItem& item, const std::string& base_dir, InputNode& leaf) {
-    const SourceScope scope{leaf.path, base_dir, findings_};
+    const SourceScope scope{leaf.path, base_dir, findings_, num_files_};
     if (item.shar_path.is_null() && item.cuts_path.is_null()) {
       if (item.manifest_filepath.is_null()) {
         return findings_.add(stream_errors::no_input(leaf.path));
@@ -244,7 +244,7 @@ class Parser {
 
   void parse_content(const Config& node, const InputItem& item, const Place& place,
                      InputNode& child) {
-    const SourceScope scope{child.path, place.base_dir, findings_};
+    const SourceScope scope{child.path, place.base_dir, findings_, num_files_};
     const bool is_group = item.type == "group" || item.type == "pairs";
     if (is_group && item.input_cfg.is_null()) {
       return findings_.add(stream_errors::bad_input(child.path, node, "the group has no input_cfg",
@@ -282,6 +282,7 @@ class Parser {
 
   const InputContext& context_;
   Findings& findings_;
+  size_t num_files_ = 0;
   int depth_ = 0;
   int64_t num_sources_ = 0;
   std::vector<std::string> open_files_;  // on the way from the top to what is read

@@ -8,11 +8,14 @@
 #include "config/config_errors.h"
 #include "files/brace_expansion.h"
 #include "files/command_rules.h"
+#include "files/files_errors.h"
 #include "files/pipe_command.h"
 #include "streams/stream_errors.h"
 
 namespace s2s::data {
 namespace {
+
+constexpr size_t kMostFiles = 4'000'000;
 
 class FileReader {
  public:
@@ -44,10 +47,16 @@ class FileReader {
     const std::vector<Config> one = {node};
     for (const Config& item : node.is_list() ? node.items() : one) {
       const auto pattern = file(item, expected);
-      if (!pattern) return {};
+      if (!pattern || scope_.num_files > kMostFiles) return {};  // there is a finding of it
+      const size_t before = paths.size();
       try {
         for (std::string& path : files::expand_shard_pattern(*pattern)) {
           paths.push_back(std::move(path));
+        }
+        scope_.num_files += paths.size() - before;
+        if (scope_.num_files > kMostFiles) {
+          throw files_errors::braces(
+              *pattern, "stands, with the patterns before it, for more than 4 million names");
         }
       } catch (const Error& error) {
         scope_.findings.add(error);

@@ -15,6 +15,7 @@ struct SourceScope {
   const std::string& path;      // of the block or entry
   const std::string& base_dir;  // of relative paths
   Findings& findings;
+  size_t& num_files;  // that all entries together name
 };
 
 /// `given` below `base_dir` unless it is absolute, a command ("pipe:") or a URL.

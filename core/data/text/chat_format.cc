@@ -106,7 +106,7 @@ ChatTemplate parsed(const std::string& name, const std::string& text) {
   try {
     return {name, text};
   } catch (const jinja::TemplateError& error) {
-    throw text_errors::template_syntax(name, error.line(), error.what());
+    throw text_errors::template_syntax({name, error.line(), error.column()}, error.what());
   }
 }
 
@@ -163,8 +163,10 @@ jinja::MarkedText ChatFormat::render(const Value& messages, bool add_generation_
   try {
     return template_.render(variables);
   } catch (const jinja::TemplateError& error) {
-    throw text_errors::template_failed(place, source_.name, error.line(), error.what(),
-                                       error.is_raised());
+    throw text_errors::template_failed(place, {source_.name, error.line(), error.column()},
+                                       error.what(), error.is_raised());
+  } catch (const jinja::Interrupted&) {
+    throw text_errors::template_interrupted(place, source_.name);
   }
 }
 

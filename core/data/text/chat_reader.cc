@@ -29,7 +29,7 @@ Value value_of(JsonValue json, std::optional<int64_t> tag) {
   }
   simdjson::dom::array list;
   if (json.get(list) == simdjson::SUCCESS) {
-    std::vector<Value> items;
+    jinja::Values items;
     for (const JsonValue item : list) items.push_back(value_of(item, tag));
     return Value::list(std::move(items));
   }

@@ -36,7 +36,7 @@ class ChatReader {
   bool is_trained(const std::string& role, const jinja::Dict& members) const;
 
   std::string place_;
-  std::vector<jinja::Value> messages_;
+  jinja::Values messages_;
   std::vector<bool> is_trained_;
 };
 

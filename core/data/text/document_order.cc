@@ -81,6 +81,7 @@ std::optional<PlannedDocument> DocumentOrder::plan(int64_t line) {
   try {
     planned.tokens = fitted(line);
   } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kStopped) throw;  // the line is not bad
     on_bad_(line, error);
   }
   length = planned.tokens ? static_cast<int32_t>(planned.tokens->size()) : 0;

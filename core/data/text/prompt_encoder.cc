@@ -68,7 +68,7 @@ AskedPrompt PromptEncoder::of_chat(const Value& messages, const std::string& pla
 /// An answer is added to the chat: what the template writes behind it ends the turn.
 TurnEnd PromptEncoder::find_turn_end(const Value& messages) const {
   constexpr std::string_view kSpace = " \t\r\n";
-  std::vector<Value> answered = messages.items()->items;
+  jinja::Values answered = messages.items()->items;
   const auto tag = static_cast<int64_t>(answered.size());
   answered.push_back(message_of("assistant", MarkedText::from("answer", tag)));
   std::string_view behind;

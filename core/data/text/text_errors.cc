@@ -143,21 +143,38 @@ Error no_template(const std::string& path, const std::string& folder, const std:
                   path, folder, problem));
 }
 
-Error template_syntax(const std::string& source, int64_t line, const std::string& reason) {
-  return config_error("data/chat-template",
-                      fmt::format("{}, line {}: {}; expected a Jinja template that transformers "
-                                  "can render; fix the template",
-                                  source, line, printable_name(reason)));
+namespace {
+
+std::string described(const TemplatePlace& at) {
+  if (at.column == 0) return fmt::format("{}, line {}", at.source, at.line);
+  return fmt::format("{}, line {}, column {}", at.source, at.line, at.column);
 }
 
-Error template_failed(const std::string& place, const std::string& source, int64_t line,
-                      const std::string& reason, bool is_raised) {
+}  // namespace
+
+Error template_syntax(const TemplatePlace& at, const std::string& reason) {
+  return config_error("data/chat-template",
+                      fmt::format("{}: {}; expected a Jinja template that transformers can "
+                                  "render; fix the template",
+                                  described(at), printable_name(reason)));
+}
+
+Error template_failed(const std::string& place, const TemplatePlace& at, const std::string& reason,
+                      bool is_raised) {
   const std::string what = is_raised ? "refuses the messages: " : "fails: ";
   return data_error(
       "data/chat-template",
-      fmt::format("{}: the chat template ({}, line {}) {}{}; expected messages that the template "
-                  "can write; fix the line, or choose another chat_template",
-                  place, source, line, what, printable_name(reason)));
+      fmt::format("{}: the chat template ({}) {}{}; expected messages that the template can "
+                  "write; fix the line, or choose another chat_template",
+                  place, described(at), what, printable_name(reason)));
+}
+
+Error template_interrupted(const std::string& place, const std::string& source) {
+  return {ExitCode::kStopped, "data/chat-template-stopped",
+          fmt::format("{}: stopped while the chat template ({}) wrote the document, which takes "
+                      "long; expected a template that is done in milliseconds; run the same "
+                      "command to continue",
+                      place, source)};
 }
 
 }  // namespace s2s::data::text_errors

@@ -34,10 +34,17 @@ Error no_match(const std::string& path, const std::string& pattern);
 /// Which tokens the response has is not to be found.
 Error token_places(const std::string& place, const std::string& near);
 
-/// `source`: the template's file, or "chatml".
+/// A place in a chat template.
+struct TemplatePlace {
+  std::string source;  // its file, or "chatml"
+  int64_t line = 0;
+  int64_t column = 0;  // in characters; 0: unknown
+};
 Error no_template(const std::string& path, const std::string& folder, const std::string& problem);
-Error template_syntax(const std::string& source, int64_t line, const std::string& reason);
-Error template_failed(const std::string& place, const std::string& source, int64_t line,
-                      const std::string& reason, bool is_raised);
+Error template_syntax(const TemplatePlace& at, const std::string& reason);
+Error template_failed(const std::string& place, const TemplatePlace& at, const std::string& reason,
+                      bool is_raised);
+/// [data/chat-template-stopped]: the user has asked the process to stop.
+Error template_interrupted(const std::string& place, const std::string& source);
 
 }  // namespace s2s::data::text_errors

@@ -252,8 +252,8 @@ std::vector<std::string> TextSource::texts() {
     if (json.find_first_not_of(" \t\r") == std::string::npos) continue;
     try {
       texts.push_back(encoder_.text_of(json, files_.origin(line)));
-    } catch (const Error&) {
-      if (options_.skip_bad == 0) throw;
+    } catch (const Error& error) {
+      if (options_.skip_bad == 0 || error.exit_code() == ExitCode::kStopped) throw;
     }
   }
   return texts;

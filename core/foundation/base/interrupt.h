@@ -25,6 +25,10 @@ class InterruptWatch {
   void request(int signal_number);
 };
 
+/// True from the first signal that a living InterruptWatch has caught; false where there is none.
+/// For long computations that have no watch of their own. Thread-safe.
+bool interrupt_requested();
+
 /// From now on, writing to a reader that has gone away (a dead `tee`, `2>&1 | head`, a rank that
 /// closed its connection) is an error of the write and does not end the process by SIGPIPE.
 /// Processes that this one starts do not inherit it. A handler of the program's own stays.

@@ -289,10 +289,12 @@ class Resolver {
   }
 
   [[noreturn]] void throw_no_target(const Path& target, const Config& parent,
-                                    const std::string& step, const Config& node,
-                                    const Path& path) const {
+                                    const std::string& step, const Config& node, const Path& path) {
     std::vector<std::string> known;
-    for (const auto& [key, child] : parent.entries()) known.push_back(key);
+    if (suggestions_left_ > 0) {  // each compares with all keys
+      --suggestions_left_;
+      for (const auto& [key, child] : parent.entries()) known.push_back(key);
+    }
     const std::string nearest = nearest_name(step, known);
     throw interpolation_error(
         dotted(path), node,
@@ -332,6 +334,7 @@ class Resolver {
   std::vector<std::string> active_;
   size_t level_ = 0;  // of interpolations inside of each other
   size_t added_bytes_ = 0;
+  int suggestions_left_ = 20;
   std::set<const Config*> done_;
   Config unneeded_root_;                // as it was before anything was resolved
   std::unique_ptr<Resolver> unneeded_;  // of unneeded_root_

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -225,6 +226,21 @@ TEST_CASE("interpolations that go in a circle are an error with the circle") {
   CHECK(resolve_error("{a: 'x${a}'}").find("[config/interpolation-cycle]") == 0);
   CHECK(resolve_error("{a: {b: '${a}'}}").find("[config/interpolation-cycle]") == 0);
   CHECK(resolve_error("{a: '${b}', b: {c: '${a}'}}").find("[config/interpolation-cycle]") == 0);
+}
+
+TEST_CASE("many mistakes in references cost no comparison of all keys each") {
+  std::string text = "m:\n";
+  for (int i = 0; i < 9000; ++i) text += "  key_number_" + std::to_string(i) + ": 1\n";
+  text += "l:\n";
+  for (int i = 0; i < 9000; ++i) text += "- ${m.key_numbxr_" + std::to_string(i) + "}\n";
+  Config config = yaml(text);
+  s2s::Findings findings;
+  s2s::resolve_interpolations(config, findings);
+  REQUIRE(findings.errors().size() == 9000);
+  const auto suggests = [](const s2s::Error& error) {
+    return error.message().find("did you mean") != std::string::npos;
+  };
+  CHECK(std::count_if(findings.errors().begin(), findings.errors().end(), suggests) == 20);
 }
 
 TEST_CASE("interpolations bring in what a configuration may have, and no more") {

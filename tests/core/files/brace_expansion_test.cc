@@ -52,6 +52,13 @@ TEST_CASE("patterns that are none") {
   CHECK(test::contains(message("{0..99999999}"), "a million"));
   CHECK(test::contains(message("{0..9999}{0..9999}"), "a million"));
   CHECK(test::contains(message(std::string(1000, 'x') + "{0..999999}"), "256 MiB"));
+  // Parts that wait for each other, side by side and inside of each other.
+  std::string wide = "{a", deep;
+  for (int i = 0; i < 15; ++i) wide += "," + std::string(3500, 'x') + "{0..65535}";
+  CHECK(test::contains(message(wide + "}"), "256 MiB"));
+  for (int i = 0; i < 45; ++i) deep += std::string(1000, 'x') + "{0..65535}{b,";
+  CHECK(test::contains(message(deep + "c" + std::string(45, '}')), "256 MiB"));
+  CHECK(expand_shard_pattern("cuts.{000000..999999}.jsonl.gz").size() == 1'000'000);
   CHECK(test::contains(message(std::string(70000, 'x')), "64 KiB"));
   CHECK(test::contains(message("{0..99999999999999999999}"), "too large"));
   CHECK(test::contains(message(std::string(100, '{') + std::string(100, '}')), "deep"));

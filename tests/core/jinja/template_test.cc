@@ -26,7 +26,7 @@ Value value_of(const ordered_json& json) {
   if (json.is_number()) return Value::of(json.get<double>());
   if (json.is_string()) return Value::of(json.get<std::string>());
   if (json.is_array()) {
-    std::vector<Value> items;
+    s2s::jinja::Values items;
     for (const ordered_json& item : json) items.push_back(value_of(item));
     return Value::list(std::move(items));
   }
@@ -121,7 +121,7 @@ TEST_CASE("a hostile template ends with an error") {
   CHECK(
       contains(failure("{% for i in range(99999) %}{{ range(99999) | sum }}{% endfor %}"), "long"));
   CHECK(contains(failure("{% set a = 'q' * 60000000 %}{% for i in range(99999) %}"
-                         "{% if a.endswith('p') %}{% endif %}{% endfor %}"),
+                         "{% if a.find('p') > 0 %}{% endif %}{% endfor %}"),
                  "too long"));
   CHECK(contains(failure("{{ ('a' * 9000000) | list }}"), "1000000 items"));
   CHECK(contains(failure("{{ [0] * 99999999999 }}"), "1000000 items"));

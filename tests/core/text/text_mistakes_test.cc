@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "base/interrupt.h"
 #include "core/duplex/table_tokenizer.h"
 #include "core/text/text_lines.h"
 #include "s2s/data/text_source.h"
@@ -95,7 +96,7 @@ TEST_CASE("what is missing is said before the first batch") {
   sources.options.document.chat_template = "bad.jinja";
   const std::string syntax = sources.failure();
   CHECK(contains(syntax, "[data/chat-template]"));
-  CHECK(contains(syntax, "bad.jinja, line 2"));
+  CHECK(contains(syntax, "bad.jinja, line 2, column 8: "));
   sources.folder.write("raises.jinja", "{{ raise_exception('roles must alternate') }}");
   sources.options.document.chat_template = "raises.jinja";
   CHECK(contains(sources.failure(), "refuses the messages: roles must alternate"));
@@ -105,6 +106,40 @@ TEST_CASE("what is missing is said before the first batch") {
   sources.options.path = s2s::Config::scalar("x");
   CHECK_THROWS_WITH_AS(TextSource(sources.options, context), doctest::Contains("missing-file"),
                        s2s::Error);
+}
+
+TEST_CASE("^C ends a document whose chat template takes long, and the line is not bad") {
+  Sources sources;
+  sources.lines = "{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}\n";
+  sources.options.skip_bad = 1;
+  const std::string loop = "{% for i in range(99999) %}{% if range(999) | sum %}{% endif %}";
+  sources.folder.write("long.jinja", "a\n  " + loop + "{% endfor %}");
+  sources.options.document.chat_template = "long.jinja";
+  s2s::InterruptWatch watch;
+  watch.request(2);
+  try {
+    take(*sources.open(), 1);
+    FAIL("the template ended");
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "data/chat-template-stopped");
+    CHECK(error.exit_code() == s2s::ExitCode::kStopped);
+    CHECK(contains(error.message(), "long.jinja"));
+    CHECK(contains(error.message(), "train.jsonl:1"));
+  }
+}
+
+TEST_CASE("a chat template that needs too much is one message with its place") {
+  Sources sources;
+  sources.lines = "{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}\n";
+  sources.folder.write("large.jinja",
+                       "a\n  {% set a = ['x' * 60000000, 'y' * 60000000, 'z' * 60000000, "
+                       "'a' * 60000000] %}");
+  sources.options.document.chat_template = "large.jinja";
+  const std::string text = sources.failure();
+  CHECK(contains(text, "[data/chat-template]"));
+  CHECK(contains(text, "large.jinja, line 2, column 3) fails: the template needs too much memory"));
+  CHECK(contains(text, "192 MiB"));
+  CHECK(contains(text, "choose another chat_template"));
 }
 
 TEST_CASE("a tokenizer whose tokens do not show the text is refused for labels of responses") {
