@@ -78,6 +78,8 @@ void InterruptWatch::request(int signal_number) {
   g_signal_number.compare_exchange_strong(expected, signal_number);
 }
 
+bool is_interrupted() { return g_watching && g_signal_number != 0; }
+
 void outlive_readers() {
   struct sigaction action = {};
   sigaction(SIGPIPE, nullptr, &action);

@@ -25,6 +25,10 @@ class InterruptWatch {
   void request(int signal_number);
 };
 
+/// True from the first signal of the process's watch on; false while there is none. For long reads
+/// in libraries, which have no watch of their own.
+bool is_interrupted();
+
 /// From now on, writing to a reader that has gone away (a dead `tee`, `2>&1 | head`, a rank that
 /// closed its connection) is an error of the write and does not end the process by SIGPIPE.
 /// Processes that this one starts do not inherit it. A handler of the program's own stays.

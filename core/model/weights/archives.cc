@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "weights/weight_mapping.h"
@@ -124,8 +125,25 @@ Archive open_archive(const std::string& path) {
   return opened;
 }
 
+/// Weights are hardly compressible. A higher ratio indicates a file made to fill the disk, or to
+/// take time: a member that is skipped is unpacked, too. `to`: where the member ends in the
+/// content.
+void check_unpacked_size(const ReadingBudget& budget, const std::string& member, uint64_t size,
+                         uint64_t to) {
+  if (to <= budget.most_bytes()) return;
+  throw torch_format(
+      budget.path(),
+      fmt::format("an archive of {} bytes contains a member of {} bytes, '{}', which ends at byte "
+                  "{} of the content; at most {} times the size of the archive, or 256 MiB, are "
+                  "unpacked; unpack it yourself if you trust it",
+                  std::filesystem::file_size(budget.path()), size, member, to,
+                  ReadingBudget::kBytesPerByte));
+}
+
 /// Reads up to the member's header. Returns the member's size in bytes.
-uint64_t find_member(const std::string& path, archive* opened, const std::string& name) {
+uint64_t find_member(archive* opened, const std::string& name, ReadingBudget& budget) {
+  const std::string& path = budget.path();
+  const bool is_packed = archive_filter_code(opened, 0) != ARCHIVE_FILTER_NONE;
   std::vector<std::string> names;
   archive_entry* entry = nullptr;
   int status = ARCHIVE_OK;
@@ -133,6 +151,12 @@ uint64_t find_member(const std::string& path, archive* opened, const std::string
     const char* text = archive_entry_pathname(entry);
     const std::string found = text == nullptr ? "" : text;
     const bool is_file = archive_entry_filetype(entry) == AE_IFREG;
+    budget.keep_time();
+    if (is_packed) {
+      const auto size = static_cast<uint64_t>(std::max<int64_t>(archive_entry_size(entry), 0));
+      const auto before = static_cast<uint64_t>(archive_filter_bytes(opened, 0));
+      check_unpacked_size(budget, found, size, before + size);
+    }
     if (is_file && std::filesystem::path(found).filename() == name) {
       if (archive_entry_sparse_count(entry) > 0) {
         throw torch_format(
@@ -168,34 +192,62 @@ ArchiveMember checked(const std::string& path, ArchiveMember member) {
   return member;
 }
 
-/// Weights are hardly compressible. A higher ratio indicates a file made to fill the disk.
-void check_unpacked_size(const std::string& path, uint64_t size) {
-  constexpr uint64_t kAnyBytes = uint64_t{256} << 20;
-  constexpr uint64_t kMaxRatio = 100;
-  const uint64_t packed = std::filesystem::file_size(path);
-  if (size <= kAnyBytes || size / kMaxRatio <= packed) return;
-  throw torch_format(
-      path,
-      fmt::format("an archive of {} bytes contains a member of {} bytes; at most {} times the "
-                  "size of the archive, or 256 MiB, are unpacked; unpack it yourself if you "
-                  "trust it",
-                  packed, size, kMaxRatio));
+void write_all(int file, const char* from, size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t written = ::write(file, from, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      throw weights_errors::unreadable(std::filesystem::temp_directory_path().string(),
+                                       std::strerror(errno));
+    }
+    from += written;
+    bytes -= static_cast<size_t>(written);
+  }
 }
 
-ArchiveMember unpack(const std::string& path, archive* opened, uint64_t size) {
-  check_unpacked_size(path, size);
-  const int file = open_temporary();
-  if (archive_read_data_into_fd(opened, file) != ARCHIVE_OK) {
-    ::close(file);
-    throw_damaged(path, opened);
+ArchiveMember unpack(archive* opened, uint64_t size, ReadingBudget& budget) {
+  const std::string& path = budget.path();
+  budget.take_bytes(static_cast<uint64_t>(archive_filter_bytes(opened, 0)));
+  const auto mapped = [&](int file) { return std::make_shared<WeightMapping>(file, path); };
+  struct File {
+    int descriptor;
+    ~File() {
+      if (descriptor >= 0) ::close(descriptor);
+    }
+  } file{open_temporary()};
+  const void* block = nullptr;
+  size_t bytes = 0;
+  la_int64_t at = 0;
+  int status = ARCHIVE_OK;
+  while ((status = archive_read_data_block(opened, &block, &bytes, &at)) == ARCHIVE_OK) {
+    budget.take_bytes(bytes);
+    write_all(file.descriptor, static_cast<const char*>(block), bytes);
   }
-  return checked(path, {std::make_shared<WeightMapping>(file, path), 0, size});
+  if (status != ARCHIVE_EOF) throw_damaged(path, opened);
+  return checked(path, {mapped(std::exchange(file.descriptor, -1)), 0, size});
+}
+
+/// Entries of one archive that share bytes would be read many times.
+void check_entries_are_separate(const std::string& path,
+                                const std::map<std::string, ZipEntry>& entries) {
+  std::vector<std::pair<ZipEntry, const std::string*>> order;
+  for (const auto& [name, entry] : entries) {
+    if (entry.size > 0) order.emplace_back(entry, &name);
+  }
+  std::sort(order.begin(), order.end(),
+            [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
+  for (size_t i = 1; i < order.size(); ++i) {
+    const ZipEntry& before = order[i - 1].first;
+    if (before.begin + before.size <= order[i].first.begin) continue;
+    throw torch_format(path, fmt::format("entries '{}' and '{}' have bytes in common",
+                                         *order[i - 1].second, *order[i].second));
+  }
 }
 
 }  // namespace
 
-std::map<std::string, ZipEntry> read_zip_directory(const std::string& path,
-                                                   std::string_view bytes) {
+std::map<std::string, ZipEntry> read_zip_directory(ReadingBudget& budget, std::string_view bytes) {
+  const std::string& path = budget.path();
   Reading source{bytes, 0};
   const uint64_t size = bytes.size();
   const std::unique_ptr<void, CloseArchive> archive(open_in_memory(source));
@@ -205,6 +257,9 @@ std::map<std::string, ZipEntry> read_zip_directory(const std::string& path,
   for (; status == UNZ_OK; status = unzGoToNextFile(archive.get())) {
     std::string name;
     const ZipEntry entry = current_entry(path, archive.get(), name);
+    constexpr uint64_t kEntryBytes = 46;  // of the directory, besides the name
+    budget.admit(kEntryBytes + name.size());
+    budget.take_values(kEntryBytes);
     if (entry.begin > size || entry.size > size - entry.begin) {
       throw torch_format(path, "entry '" + name + "' extends beyond the end of the file");
     }
@@ -214,6 +269,7 @@ std::map<std::string, ZipEntry> read_zip_directory(const std::string& path,
   }
   if (status != UNZ_END_OF_LIST_OF_FILE)
     throw torch_format(path, "the archive's directory is damaged");
+  check_entries_are_separate(path, entries);
   return entries;
 }
 
@@ -229,11 +285,13 @@ bool is_archive(std::string_view first_bytes) {
   return false;
 }
 
-ArchiveMember open_archive_member(const std::string& path, const std::string& name) {
+ArchiveMember open_archive_member(const std::string& path, const std::string& name,
+                                  ReadingBudget& budget) {
   const Archive opened = open_archive(path);
-  const uint64_t size = find_member(path, opened.get(), name);
   const bool is_plain = archive_filter_code(opened.get(), 0) == ARCHIVE_FILTER_NONE;
-  if (!is_plain) return unpack(path, opened.get(), size);
+  if (!is_plain) budget.admit(std::filesystem::file_size(path));
+  const uint64_t size = find_member(opened.get(), name, budget);
+  if (!is_plain) return unpack(opened.get(), size, budget);
   // After the header that was just read.
   const auto begin = static_cast<uint64_t>(archive_filter_bytes(opened.get(), 0));
   return checked(path, {std::make_shared<WeightMapping>(path), begin, size});

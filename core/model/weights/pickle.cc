@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-#include <optional>
+#include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "weights/pickle_opcodes.h"
@@ -16,15 +16,24 @@ namespace {
 using namespace pickle;
 using Kind = PickleValue::Kind;
 
-/// Limit on the values, items and text ranges of one pickle. It bounds the memory.
-constexpr size_t kMaxValues = 8'000'000;
-constexpr size_t kTextStretch = 32;
+// Limits on the memory of the values of one pickle, in units of 16 bytes: a value of one byte takes
+// many. A tensor of torch.save has 130 units in 110 bytes and more, a piece in a `.metadata` 120 in
+// 80 bytes.
+constexpr size_t kUnitBytes = 16;
+constexpr size_t kMostUnits = 60'000'000;
+constexpr size_t kAnyUnits = 1'000'000;
+constexpr size_t kUnitsPerByte = 2;
+constexpr size_t kValueUnits = 3;  // with its place on the stack or in a container
+constexpr size_t kBodyUnits = 10;
+constexpr int64_t kSharedNumbers = 256;  // which have no value of their own
 
 class Unpickler {
  public:
-  Unpickler(const std::string& path, std::string_view bytes, PickleOf content)
-      : path_(path),
+  Unpickler(ReadingBudget& budget, std::string_view bytes, PickleOf content)
+      : budget_(budget),
+        path_(budget.path()),
         bytes_(bytes),
+        most_units_(std::min(kMostUnits, kAnyUnits + kUnitsPerByte * bytes.size())),
         content_(content),
         values_(std::make_unique<std::deque<PickleValue>>()) {}
 
@@ -32,6 +41,7 @@ class Unpickler {
     if (bytes_.size() > kMaxPickleBytes) {
       fail(fmt::format("its pickle is {} bytes long (limit {})", bytes_.size(), kMaxPickleBytes));
     }
+    budget_.admit(bytes_.size());
     if (byte() != kProtocol) fail("its pickle does not begin with a protocol number");
     if (const unsigned char protocol = byte(); protocol < 2 || protocol > 5) {
       fail(fmt::format("its pickle has protocol {}, expected 2 to 5", protocol));
@@ -74,14 +84,24 @@ class Unpickler {
 
   // The value stack.
 
-  void count(size_t num_values) {
-    num_values_ += num_values;
-    if (num_values_ > kMaxValues) {
-      fail(fmt::format("its pickle has more than {} values", kMaxValues));
+  void count(size_t units) {
+    units_ += units;
+    if (units_ > most_units_) {
+      fail(fmt::format("the values in its pickle of {} bytes take more than {} bytes",
+                       bytes_.size(), most_units_ * kUnitBytes));
     }
+    budget_.take_values(units / kValueUnits);
+  }
+  void count(const PickleValue& value) {
+    size_t units = kValueUnits;
+    if (value.body) {
+      units += kBodyUnits + value.items().size() + value.text().size() / kUnitBytes;
+      if (value.body->tensor) units += value.tensor().sizes.size();
+    }
+    count(units);
   }
   PickleValue& push(PickleValue value) {
-    count(1 + value.items.size() + value.text.size() / kTextStretch);
+    count(value);
     values_->push_back(std::move(value));
     stack_.push_back(&values_->back());
     return values_->back();
@@ -89,14 +109,31 @@ class Unpickler {
   PickleValue& push(Kind kind, std::vector<PickleValue*> items = {}) {
     PickleValue value;
     value.kind = kind;
-    value.items = std::move(items);
+    if (!items.empty()) value.change().items = std::move(items);
     return push(std::move(value));
   }
-  void push_number(int64_t number) { push(Kind::kNumber).number = number; }
+  /// None, booleans and small numbers are one value each.
+  void push_shared(PickleValue*& shared, Kind kind, int64_t number) {
+    count(1);
+    if (shared == nullptr) {
+      PickleValue& made = values_->emplace_back();
+      made.kind = kind;
+      made.number = number;
+      shared = &made;
+    }
+    stack_.push_back(shared);
+  }
+  void push_none() { push_shared(none_, Kind::kNone, 0); }
+  void push_number(int64_t number) {
+    if (number >= 0 && number < kSharedNumbers) {
+      return push_shared(numbers_[static_cast<size_t>(number)], Kind::kNumber, number);
+    }
+    push(Kind::kNumber).number = number;
+  }
   void push_text(Kind kind, std::string text) {
     PickleValue value;
     value.kind = kind;
-    value.text = std::move(text);
+    if (!text.empty()) value.change().text = std::move(text);
     push(std::move(value));
   }
   void push_text(uint64_t length) { push_text(Kind::kText, std::string(take(length))); }
@@ -162,7 +199,7 @@ class Unpickler {
   bool push_constant(unsigned char opcode) {
     switch (opcode) {
       case kNone:
-        return push(Kind::kNone), true;
+        return push_none(), true;
       case kNewTrue:
       case kNewFalse:
         return push_number(opcode == kNewTrue ? 1 : 0), true;
@@ -175,7 +212,7 @@ class Unpickler {
       case kLong1:
         return push_long(), true;
       case kBinFloat:
-        return push_real(), true;
+        return take(8), push(Kind::kReal), true;
       case kShortBinString:
       case kShortBinBytes:
       case kShortBinUnicode:
@@ -192,7 +229,7 @@ class Unpickler {
     }
   }
 
-  /// Reads an integer of any length in two's complement. Beyond 64 bits, keeps the nearest double.
+  /// Reads an integer of any length in two's complement. Beyond 64 bits, its value is not kept.
   void push_long() {
     const uint64_t length = number(1);
     if (length > 8) {
@@ -204,13 +241,6 @@ class Unpickler {
     const uint64_t sign = length == 0 ? 0 : uint64_t{1} << (8 * length - 1);
     if (length < 8 && (bits & sign) != 0) bits -= sign << 1U;
     push_number(static_cast<int64_t>(bits));
-  }
-
-  void push_real() {
-    const std::string_view taken = take(8);  // the only big-endian value
-    uint64_t bits = 0;
-    for (const char c : taken) bits = (bits << 8U) | static_cast<unsigned char>(c);
-    std::memcpy(&push(Kind::kReal).real, &bits, sizeof bits);
   }
 
   bool handle_container(unsigned char opcode) {
@@ -257,8 +287,11 @@ class Unpickler {
 
   void add_items(Kind kind, const std::vector<PickleValue*>& items) {
     PickleValue& container = top(kind);
+    count(items.size() + (container.body || items.empty() ? 0 : kBodyUnits));
     if (kind == Kind::kDict && items.size() % 2 != 0) fail("its pickle has a key without a value");
-    container.items.insert(container.items.end(), items.begin(), items.end());
+    if (items.empty()) return;
+    std::vector<PickleValue*>& into = container.change().items;
+    into.insert(into.end(), items.begin(), items.end());
   }
 
   bool handle_memo(unsigned char opcode) {
@@ -293,7 +326,7 @@ class Unpickler {
   std::string pop_text() {
     const PickleValue* value = pop();
     if (value->kind != Kind::kText) fail("its pickle imports a global without a name");
-    return value->text;
+    return value->text();
   }
 
   void push_global(const std::string& name) {
@@ -307,8 +340,8 @@ class Unpickler {
   void new_record() {
     const PickleValue* arguments = pop();
     const PickleValue* type = pop();
-    if (type->kind != Kind::kGlobal || !is_distributed_record(type->text) ||
-        arguments->kind != Kind::kTuple || !arguments->items.empty()) {
+    if (type->kind != Kind::kGlobal || !is_distributed_record(type->text()) ||
+        arguments->kind != Kind::kTuple || !arguments->items().empty()) {
       throw weights_errors::refused(path_, what_makes_objects(kNewObject));
     }
     push(Kind::kDict);
@@ -320,13 +353,13 @@ class Unpickler {
     top(Kind::kDict);
     if (content_ != PickleOf::kDistributedMetadata) return;
     if (state->kind == Kind::kDict) {
-      const std::vector<PickleValue*> attributes = state->items;  // it may be the record itself
+      const std::vector<PickleValue*> attributes = state->items();  // it may be the record itself
       count(attributes.size());
       return add_items(Kind::kDict, attributes);
     }
     PickleValue name;
     name.kind = Kind::kText;
-    name.text = "state";
+    name.change().text = "state";
     PickleValue* key = &push(std::move(name));
     pop();
     add_items(Kind::kDict, {key, state});
@@ -344,18 +377,22 @@ class Unpickler {
     if (function->kind != Kind::kGlobal || arguments->kind != Kind::kTuple) {
       fail("its pickle calls a value that is not a function");
     }
-    if (is_distributed_global(function->text)) {  // an enumerator or a path: not needed
-      push(Kind::kNone);
+    if (is_distributed_global(function->text())) {  // an enumerator or a path: not needed
+      push_none();
       return;
     }
-    push(call_global(path_, function->text, arguments->items));
+    push(call_global(path_, function->text(), arguments->items()));
   }
 
+  ReadingBudget& budget_;
   const std::string& path_;
   std::string_view bytes_;
+  size_t most_units_;
   PickleOf content_;
   size_t at_ = 0;
-  size_t num_values_ = 0;
+  size_t units_ = 0;
+  PickleValue* none_ = nullptr;
+  std::array<PickleValue*, kSharedNumbers> numbers_ = {};
   std::unique_ptr<std::deque<PickleValue>> values_;
   std::vector<PickleValue*> stack_;
   std::vector<size_t> marks_;
@@ -364,17 +401,18 @@ class Unpickler {
 
 }  // namespace
 
-Pickle read_pickle(const std::string& path, std::string_view bytes, PickleOf content) {
-  return Unpickler(path, bytes, content).run();
+Pickle read_pickle(ReadingBudget& budget, std::string_view bytes, PickleOf content) {
+  return Unpickler(budget, bytes, content).run();
 }
 
 const PickleValue* find_item(const PickleValue& dict, std::string_view key) {
   if (dict.kind != Kind::kDict) return nullptr;
   const PickleValue* found = nullptr;
-  for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
-    const PickleValue& name = *dict.items[i];
+  const std::vector<PickleValue*>& items = dict.items();
+  for (size_t i = 0; i + 1 < items.size(); i += 2) {
+    const PickleValue& name = *items[i];
     // The last value counts.
-    if (name.kind == Kind::kText && name.text == key) found = dict.items[i + 1];
+    if (name.kind == Kind::kText && name.text() == key) found = items[i + 1];
   }
   return found;
 }
