@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "weights/pickle_opcodes.h"
+#include "weights/pickle_units.h"
 #include "weights/torch_calls.h"
 #include "weights/weights_errors.h"
 
@@ -16,24 +17,14 @@ namespace {
 using namespace pickle;
 using Kind = PickleValue::Kind;
 
-// Limits on the memory of the values of one pickle, in units of 16 bytes: a value of one byte takes
-// many. A tensor of torch.save has 130 units in 110 bytes and more, a piece in a `.metadata` 120 in
-// 80 bytes.
-constexpr size_t kUnitBytes = 16;
-constexpr size_t kMostUnits = 60'000'000;
-constexpr size_t kAnyUnits = 1'000'000;
-constexpr size_t kUnitsPerByte = 2;
-constexpr size_t kValueUnits = 3;  // with its place on the stack or in a container
-constexpr size_t kBodyUnits = 10;
 constexpr int64_t kSharedNumbers = 256;  // which have no value of their own
 
 class Unpickler {
  public:
   Unpickler(ReadingBudget& budget, std::string_view bytes, PickleOf content)
-      : budget_(budget),
-        path_(budget.path()),
+      : path_(budget.path()),
+        units_(budget, bytes.size()),
         bytes_(bytes),
-        most_units_(std::min(kMostUnits, kAnyUnits + kUnitsPerByte * bytes.size())),
         content_(content),
         values_(std::make_unique<std::deque<PickleValue>>()) {}
 
@@ -41,7 +32,6 @@ class Unpickler {
     if (bytes_.size() > kMaxPickleBytes) {
       fail(fmt::format("its pickle is {} bytes long (limit {})", bytes_.size(), kMaxPickleBytes));
     }
-    budget_.admit(bytes_.size());
     if (byte() != kProtocol) fail("its pickle does not begin with a protocol number");
     if (const unsigned char protocol = byte(); protocol < 2 || protocol > 5) {
       fail(fmt::format("its pickle has protocol {}, expected 2 to 5", protocol));
@@ -84,24 +74,8 @@ class Unpickler {
 
   // The value stack.
 
-  void count(size_t units) {
-    units_ += units;
-    if (units_ > most_units_) {
-      fail(fmt::format("the values in its pickle of {} bytes take more than {} bytes",
-                       bytes_.size(), most_units_ * kUnitBytes));
-    }
-    budget_.take_values(units / kValueUnits);
-  }
-  void count(const PickleValue& value) {
-    size_t units = kValueUnits;
-    if (value.body) {
-      units += kBodyUnits + value.items().size() + value.text().size() / kUnitBytes;
-      if (value.body->tensor) units += value.tensor().sizes.size();
-    }
-    count(units);
-  }
   PickleValue& push(PickleValue value) {
-    count(value);
+    units_.take(value);
     values_->push_back(std::move(value));
     stack_.push_back(&values_->back());
     return values_->back();
@@ -114,7 +88,7 @@ class Unpickler {
   }
   /// None, booleans and small numbers are one value each.
   void push_shared(PickleValue*& shared, Kind kind, int64_t number) {
-    count(1);
+    units_.take(1);
     if (shared == nullptr) {
       PickleValue& made = values_->emplace_back();
       made.kind = kind;
@@ -287,7 +261,7 @@ class Unpickler {
 
   void add_items(Kind kind, const std::vector<PickleValue*>& items) {
     PickleValue& container = top(kind);
-    count(items.size() + (container.body || items.empty() ? 0 : kBodyUnits));
+    units_.take_items(container, items.size());
     if (kind == Kind::kDict && items.size() % 2 != 0) fail("its pickle has a key without a value");
     if (items.empty()) return;
     std::vector<PickleValue*>& into = container.change().items;
@@ -354,7 +328,7 @@ class Unpickler {
     if (content_ != PickleOf::kDistributedMetadata) return;
     if (state->kind == Kind::kDict) {
       const std::vector<PickleValue*> attributes = state->items();  // it may be the record itself
-      count(attributes.size());
+      units_.take(attributes.size());
       return add_items(Kind::kDict, attributes);
     }
     PickleValue name;
@@ -384,13 +358,11 @@ class Unpickler {
     push(call_global(path_, function->text(), arguments->items()));
   }
 
-  ReadingBudget& budget_;
   const std::string& path_;
+  PickleUnits units_;
   std::string_view bytes_;
-  size_t most_units_;
   PickleOf content_;
   size_t at_ = 0;
-  size_t units_ = 0;
   PickleValue* none_ = nullptr;
   std::array<PickleValue*, kSharedNumbers> numbers_ = {};
   std::unique_ptr<std::deque<PickleValue>> values_;

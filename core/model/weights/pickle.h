@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,7 +51,7 @@ struct PickleValue {
   struct Body {
     std::string text;  // kText, kGlobal
     std::vector<PickleValue*> items;
-    std::optional<PickledTensor> tensor;  // kStorage uses its `storage` only
+    std::shared_ptr<const PickledTensor> tensor;  // kStorage uses its `storage` only
   };
   std::shared_ptr<Body> body;  // copies of a value share it
 

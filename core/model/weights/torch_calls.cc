@@ -129,7 +129,7 @@ PickleValue rebuild_tensor(const Call& call, std::optional<size_t> type_at) {
     tensor.dtype = type->second;
   }
   PickleValue value = of_kind(Kind::kTensor);
-  value.change().tensor = std::move(tensor);
+  value.change().tensor = std::make_shared<const PickledTensor>(std::move(tensor));
   return value;
 }
 
@@ -234,7 +234,7 @@ PickleValue persistent_storage(const std::string& path, const PickleValue& id) {
   PickledTensor holder;
   holder.storage = {key, type->second, call.count_at(4)};
   PickleValue value = of_kind(Kind::kStorage);
-  value.change().tensor = std::move(holder);
+  value.change().tensor = std::make_shared<const PickledTensor>(std::move(holder));
   return value;
 }
 
