@@ -165,14 +165,21 @@ std::vector<Reader> model_readers() {
   };
   const std::string piece("\x0a\x09\x0a\x02hi\x15\0\0\0\0", 11);
   return {
-      {"index.json", with(json_shapes(R"({"tensors":@})"), {"shards", index_of_shards}),
-       [](const std::string&, const std::string& bytes) { parse_checkpoint_index("i", bytes); }},
+      {"index.json",
+       with(json_shapes(R"({"tensors":@})"), {"shards", index_of_shards}),
+       [](const std::string&, const std::string& bytes) { parse_checkpoint_index("i", bytes); },
+       "index.json",
+       {36, "an honest index takes 20: a shard has six values in 20 bytes"}},
       {"safetensors header",
        with(json_shapes(R"({"__metadata__":@})"), {"tensors", header_of_tensors}),
        [](const std::string&, const std::string& bytes) {
          parse_safetensors_header("input", bytes, 0);
        }},
-      {".ckpt", torch_shapes(), open_weights, "input.ckpt"},
+      {".ckpt",
+       torch_shapes(),
+       open_weights,
+       "input.ckpt",
+       {34, "an honest tensor has 17 values in 110 bytes; the elements come on top of the pickle"}},
       {".nemo", nemo_shapes(), open_weights, "input.nemo"},
       {".metadata", {{"pieces", distributed_metadata}}, open_weights, ".metadata"},
       {"tokenizer.json",

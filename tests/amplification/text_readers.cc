@@ -40,28 +40,32 @@ std::vector<Shape> json_shapes(const std::string& around) {
       return "[" + listed([&](size_t) { return item; }, bytes) + "]";
     });
   };
-  return {
-      list_of("numbers", "0"),
-      list_of("empty texts", "\"\""),
-      list_of("empty lists", "[]"),
-      list_of("empty objects", "{}"),
-      list_of("small objects", R"({"a":0})"),
-      list_of("nests", std::string(100, '[') + std::string(100, ']')),
-      of("members",
-         [](size_t bytes) {
-           return "{" + listed([](size_t i) { return "\"" + std::to_string(i) + "\":0"; }, bytes) +
-                  "}";
-         }),
-      of("sparse numbers",
-         [](size_t bytes) { return "[" + listed([](size_t) { return "0      "; }, bytes) + "]"; }),
-      of("sparse objects",
-         [](size_t bytes) { return "[" + listed([](size_t) { return "{}     "; }, bytes) + "]"; }),
-      of("sparse texts",
-         [](size_t bytes) {
-           return "[" + listed([](size_t) { return "\"\"     "; }, bytes) + "]";
-         }),
-      of("a long text", [](size_t bytes) { return "\"" + std::string(bytes, 'x') + "\""; }),
-      of("escapes", [](size_t bytes) { return "\"" + filled("\\u0001", bytes) + "\""; })};
+  return {list_of("numbers", "0"),
+          list_of("empty texts", "\"\""),
+          list_of("empty lists", "[]"),
+          list_of("empty objects", "{}"),
+          list_of("small objects", R"({"a":0})"),
+          list_of("nests", std::string(100, '[') + std::string(100, ']')),
+          of("members",
+             [](size_t bytes) {
+               return "{" +
+                      listed([](size_t i) { return "\"" + std::to_string(i) + "\":0"; }, bytes) +
+                      "}";
+             }),
+          of("sparse numbers",
+             [](size_t bytes) {
+               return "[" + listed([](size_t) { return "0        "; }, bytes) + "]";
+             }),
+          of("sparse objects",
+             [](size_t bytes) {
+               return "[" + listed([](size_t) { return "{}       "; }, bytes) + "]";
+             }),
+          of("sparse texts",
+             [](size_t bytes) {
+               return "[" + listed([](size_t) { return "\"\"       "; }, bytes) + "]";
+             }),
+          of("a long text", [](size_t bytes) { return "\"" + std::string(bytes, 'x') + "\""; }),
+          of("escapes", [](size_t bytes) { return "\"" + filled("\\u0001", bytes) + "\""; })};
 }
 
 namespace {
@@ -128,8 +132,11 @@ std::vector<Reader> text_readers() {
        "model.safetensors.index.json"},
       {"flight record", json_shapes(R"({"threads":@})"),
        [](const std::string&, const std::string& bytes) { parse_flight(bytes); }},
-      {"YAML", yaml_shapes(),
-       [](const std::string&, const std::string& bytes) { parse_yaml(bytes, "input"); }},
+      {"YAML",
+       yaml_shapes(),
+       [](const std::string&, const std::string& bytes) { parse_yaml(bytes, "input"); },
+       "input",
+       {50, "a line of quotes, over all of which the parser looks ahead"}},
   };
 }
 
