@@ -115,7 +115,7 @@ std::vector<Reader> line_readers() {
        {{"zeros", [](size_t bytes) { return gzip(std::string(100 * bytes, '\0')); }}},
        read_gzip,
        "input.gz",
-       {100, "the rule of decompression: 256 MiB, or 100 times the file"}},
+       {240, "100 times the file are decompressed, and held twice while the text grows"}},
   };
 }
 
