@@ -10,8 +10,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const auto content : {s2s::PickleOf::kTensors, s2s::PickleOf::kDistributedMetadata}) {
     try {
+      s2s::ReadingBudget budget("fuzz");
       const auto pickle =
-          s2s::read_pickle("fuzz", {reinterpret_cast<const char*>(data), size}, content);
+          s2s::read_pickle(budget, {reinterpret_cast<const char*>(data), size}, content);
       s2s::find_item(*pickle.root, "state_dict");
     } catch (const s2s::Error&) {  // what a user would read
     }

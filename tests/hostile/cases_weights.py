@@ -112,7 +112,34 @@ def zip_lies(data):
     return data[:at + 20] + b"\xfe\xff\xff\xff\xfe\xff\xff\xff" + data[at + 28:]
 
 
+def views(sizes, strides, count=1):
+    """Tensors of a storage of one element, as torch.save(x.expand(...)) writes them."""
+    def number(value):
+        return b"\x8a\x08" + value.to_bytes(8, "little")
+
+    def text(value):
+        return b"X" + len(value).to_bytes(4, "little") + value
+    tensor = (b"ctorch._utils\n_rebuild_tensor_v2\n((" + text(b"storage")
+              + b"ctorch\nFloatStorage\n" + text(b"0") + text(b"cpu") + number(1) + b"tQ"
+              + number(0) + b"(" + b"".join(map(number, sizes)) + b"t("
+              + b"".join(map(number, strides)) + b"t"
+              + b"\x89}tR")
+    items = b"".join(text(b"t%d" % i) + tensor for i in range(count))
+    return torch_zip(b"\x80\x02}(" + items + b"u.", more=[("archive/data/0", bytes(4))])
+
+
+def wide(megabytes):
+    return '{"a":[' + "0," * (megabytes * 500_000) + "0]}"
+
+
 TORCH = [
+    ("views-stride-0", lambda: views([1 << 40], [0]), True),
+    ("views-overlap", lambda: views([1_000_000, 1_000_000], [0, 0]), False),
+    ("views-many", lambda: views([1 << 31], [0], 100), True),
+    ("pickle-one-long-name", lambda: torch_zip(
+        b"\x80\x02}X\x00\x12\x7a\x00" + b"n" * 8_000_000 + b"q\x000Nq\x010("
+        + b"h\x00h\x01" * 100_000 + b"u."), False),
+    ("pickle-lists", lambda: torch_zip(b"\x80\x02(" + b"]" * 20_000_000 + b"t."), False),
     ("zip-bomb", zip_bomb, True),
     ("zip-names-above", lambda: torch_zip(b"\x80\x02}.", "../../outside"), False),
     ("zip-name-escapes", lambda: torch_zip(b"\x80\x02}.", "x" + k.ESCAPE), False),
@@ -161,6 +188,10 @@ NEMO = [
     ("gzip-bomb", lambda: k.gzip_bomb(b"\0", 1_000_000_000), True),
     ("gzip-tar-bomb", lambda: k.gzip_bomb(
         k.tar_member("model_weights.ckpt", b"", size=1_000_000_000), 1_000_000_000), True),
+    ("gzip-skipped", lambda: k.gzip_bomb(
+        k.tar_member("a", b"", size=4_000_000_000), 400_000_000), True),
+    ("gzip-skipped-many", lambda: k.gzip_bomb(
+        k.tar_member("a", b"", size=200_000_000), 400_000_000), False),
     ("empty", b"", False),
 ]
 for name, data, is_quick in NEMO:
@@ -192,6 +223,11 @@ def hf_index(text, **more):
 
 
 HF = [
+    ("config-wide", folder_with(config__json=wide(3), model__safetensors=k.safetensors(
+        GOOD, bytes(8))), True),
+    ("config-wide-60MB", folder_with(config__json=wide(60), model__safetensors=k.safetensors(
+        GOOD, bytes(8))), False),
+    ("index-wide-60MB", hf_index(wide(60)), False),
     ("index-deep", hf_index(f'{{"metadata":{k.nest()},"weight_map":{{}}}}'), True),
     ("index-deep-map", hf_index(f'{{"weight_map":{k.deep_object()}}}'), False),
     ("index-above", hf_index(index({"w": "../../outside/secret.txt"})), True),

@@ -10,16 +10,14 @@ import sys
 
 # What is refused, the function, and where it may stand.
 RULES = [
-    (r"[jJ]son::parse\(", "parse_foreign_json (base/foreign_json.h)",
+    (r"([jJ]son|State)::parse\(", "parse_foreign_json (base/foreign_json.h)",
      {"core/foundation/base/foreign_json.h": "the function",
-      "plugins/data/audio_and_text/mixed_source.cc": "a plugin; asks is_json_depth_within",
-      "plugins/tokenizers/hf/special_tokens.cc": "a plugin; asks is_json_depth_within before it",
+      "plugins/tokenizers/hf/special_tokens.cc": "a plugin; asks for depth and values before it",
       "core/training/eval/report/listening_report.cc": "text made in the same line",
       "core/training/eval/report/report_json.cc": "text made in the same line",
       "core/training/eval/metrics/data_set_board.cc": "text made in the same line",
       "apps/s2s_run/data/data_estimate_bins.cc": "text made in the same line",
-      "core/data/shar/write_shar.cc": "text made by the caller",
-      "core/data/loader/source_state.cc": "asks for the depth in the line above"}),
+      "core/data/shar/write_shar.cc": "text made by the caller"}),
     (r"std::thread\(|std::thread\s+\w+[({]|<std::thread>|\}\)\.detach\(\)",
      "start_thread, ThreadTeam or run_threads (s2s/threads.h)",
      {"core/include/s2s/threads.h": "the function",

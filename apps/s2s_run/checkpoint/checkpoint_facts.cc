@@ -1,6 +1,7 @@
 #include "s2s_run/checkpoint/checkpoint_facts.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint.h"
 #include "config/load_config.h"
@@ -8,6 +9,7 @@
 #include "train/train_errors.h"
 #include "weights/archives.h"
 #include "weights/checkpoint_files.h"
+#include "weights/checkpoint_proof.h"
 #include "weights/weights_errors.h"
 
 namespace s2s::run {
@@ -46,9 +48,19 @@ void add_ranks(Lines& lines, const fs::path& folder) {
   }
 }
 
+void add_step(Lines& lines, const fs::path& folder) {
+  try {
+    const nlohmann::json state = try_read_state(folder.string());
+    const auto step = state.is_object() ? state.find("steps_done") : state.end();
+    if (step == state.end() || !step->is_primitive() || step->is_null()) return;
+    lines.emplace_back("step", step->is_string() ? step->get<std::string>() : step->dump());
+  } catch (const Error&) {
+  }
+}
+
 Lines own_lines(const fs::path& folder) {
   Lines lines;
-  add_from(lines, {{"step", "steps_done"}}, [&] { return read_json(folder / "state.json"); });
+  add_step(lines, folder);
   add_ranks(lines, folder);
   add_from(lines,
            {{"model", "model.type"},

@@ -52,8 +52,9 @@ Config with_path(const std::string& path) {
 /// True for a folder whose tokenizer.json was generated from the SentencePiece model in it.
 bool is_of_sentencepiece(const std::filesystem::path& folder) {
   try {
-    const auto config =
-        try_parse_foreign_json(read_small_file((folder / "tokenizer_config.json").string()));
+    const auto config = try_parse_foreign_json(
+        read_small_file((folder / "tokenizer_config.json").string(), kTokenizerConfigBytes),
+        kVocabularyJson);
     return config.is_object() && config.value("s2s_tokenizer", nlohmann::json()) == "sentencepiece";
   } catch (const std::system_error&) {
     return false;

@@ -78,7 +78,7 @@ std::vector<Spoken> each(const json& list, const std::string& path, const char* 
 
 json parse(const std::string& text, const std::string& path) {
   try {
-    return parse_foreign_json(text);
+    return parse_foreign_json(text, kListsJson);
   } catch (const json::parse_error& error) {
     std::string reason = error.what();  // "[...] parse error at line 1, column 9: ..."
     const size_t at = reason.find("at line ");
@@ -151,7 +151,7 @@ Transcript read_plain(const std::string& path, double audio_s) {
 
 std::string read_text(const std::string& path) {
   try {
-    return read_small_file(path);
+    return read_small_file(path, kSmallFileBytes);  // the words of a day are 8 MB
   } catch (const std::system_error& error) {
     throw convert_errors::missing(
         path, "a file of at most 64 MiB that can be read (" + error.code().message() + ")");

@@ -78,7 +78,18 @@ void check_depth(simdjson::error_code code, const LinePlace& place) {
 
 }  // namespace
 
+/// A value of two bytes takes 60 as what is made of it. Shorter lines than this have no more values
+/// than are allowed, whatever they are, so that they are not looked at. The parser limits the
+/// depth.
+constexpr JsonLimit kLineLimit{
+    .any_values = 200'000, .bytes_per_value = 8, .depth = std::numeric_limits<int>::max()};
+constexpr size_t kLongLineBytes = 2 * kLineLimit.any_values;
+
 JsonValue parse_json_line(const std::string& text, const LinePlace& place) {
+  if (text.size() > kLongLineBytes) {
+    const auto refusal = json_refusal(text, kLineLimit, /*is_ordered=*/false);
+    if (refusal) throw files_errors::json(place.text(), *refusal);
+  }
   thread_local simdjson::dom::parser parser;
   JsonValue value;
   simdjson::error_code code = parser.parse(text).get(value);

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "base/fnv.h"
+#include "base/foreign_json.h"
 #include "loader/augment_batches.h"
 #include "loader/change_cuts.h"
 #include "loader/loader_errors.h"
 #include "loader/open_sampler.h"
 #include "loader/state_text.h"
-#include "s2s/foreign_text.h"
 #include "streams/input_source.h"
 #include "streams/input_stream.h"
 
@@ -200,11 +200,9 @@ class LoaderBatches : public CutBatches {
     if (text.empty()) return begin_epoch(0);
     try {
       const std::string json = unpacked_state(text, context_.path);
-      constexpr int kDepth = 1024;  // groups of groups give some levels each
-      if (!is_json_depth_within(json, kDepth)) {
-        throw loader_errors::bad_state(context_.path, "it is nested too deep");
-      }
-      const StreamState state = StreamState::parse(json);
+      // Groups of groups give some levels each; buffers of cuts are lists of short numbers.
+      constexpr JsonLimit kState{.any_values = 200'000, .bytes_per_value = 2, .depth = 1024};
+      const auto state = parse_foreign_json<StreamState>(json, kState);
       if (state.at("version").get<int>() != 1) {
         throw loader_errors::bad_state(context_.path, "it is of another version");
       }

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "loader/loader_errors.h"
-#include "s2s/foreign_text.h"
 
 namespace s2s::data {
 
@@ -24,9 +24,7 @@ std::string to_text(const SourceState& state) {
 SourceState parse_state(const std::string& text, const std::string& path) {
   SourceState state;
   try {
-    if (!is_json_depth_within(text))
-      throw loader_errors::bad_state(path, text, "it is nested too deep");
-    const auto json = nlohmann::json::parse(text);
+    const auto json = parse_foreign_json(text, kListsJson);
     state.batches = json.at("batches").get<int64_t>();
     state.epoch = json.at("epoch").get<int64_t>();
     state.order = json.at("order").get<std::string>();

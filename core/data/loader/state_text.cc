@@ -51,7 +51,9 @@ std::string unpacked_state(const std::string& text, const std::string& path) {
   for (size_t i = 0; i < 8 && bytes.size() > 8; ++i) {
     size |= static_cast<uLongf>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   }
-  if (bytes.size() <= 8 || size > kMaxBytes) {
+  // Of a byte, deflate makes at most 1,032.
+  constexpr uLongf kMostRatio = 1032;
+  if (bytes.size() <= 8 || size > kMaxBytes || size / kMostRatio > bytes.size()) {
     throw loader_errors::bad_state(path, "it is cut off");
   }
   std::string json(size, '\0');

@@ -110,7 +110,7 @@ std::string SharRun::note_path() const { return options_.writer.folder + "/.s2s-
 
 std::optional<std::string> SharRun::read_note() const {
   try {
-    return read_small_file(note_path());
+    return read_small_file(note_path(), kConfigurationBytes);
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::no_such_file_or_directory) return std::nullopt;
     throw shar_errors::folder_in_use(options_.writer.folder,

@@ -34,11 +34,12 @@ std::string folder_of(const Tokenizer& tokenizer) {
 }
 
 /// Nothing when there is no such file.
-std::optional<std::string> read_if_there(const std::string& file, const std::string& path) {
+std::optional<std::string> read_if_there(const std::string& file, const std::string& path,
+                                         size_t max_bytes) {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return std::nullopt;
   try {
-    return read_small_file(file);
+    return read_small_file(file, max_bytes);
   } catch (const std::system_error& error) {
     throw text_errors::no_template(path, "'" + file + "'", error.code().message());
   }
@@ -46,9 +47,9 @@ std::optional<std::string> read_if_there(const std::string& file, const std::str
 
 Json read_settings(const std::string& folder, const std::string& path) {
   const std::string file = folder + "/tokenizer_config.json";
-  const std::optional<std::string> text = read_if_there(file, path);
+  const std::optional<std::string> text = read_if_there(file, path, kTokenizerConfigBytes);
   if (!text) return Json::object();
-  Json settings = try_parse_foreign_json<Json>(*text);
+  Json settings = try_parse_foreign_json<Json>(*text, kVocabularyJson);
   if (!settings.is_object()) {
     throw text_errors::no_template(path, "'" + file + "'", "it is no JSON object");
   }
@@ -124,7 +125,8 @@ ChatFormat::Source ChatFormat::find_source(const ChatTemplatePlace& where,
   }
   if (where.chat_template != "tokenizer") {
     source.name = (fs::path(where.base_dir) / where.chat_template).lexically_normal().string();
-    const std::optional<std::string> text = read_if_there(source.name, where.path);
+    const std::optional<std::string> text =
+        read_if_there(source.name, where.path, kConfigurationBytes);
     if (!text) throw text_errors::no_template(where.path, "'" + source.name + "'", "no such file");
     source.text = *text;
     return source;
@@ -133,7 +135,7 @@ ChatFormat::Source ChatFormat::find_source(const ChatTemplatePlace& where,
     throw text_errors::no_template(where.path, "the tokenizer", "it has no folder");
   }
   source.name = folder + "/chat_template.jinja";
-  if (const auto text = read_if_there(source.name, where.path)) {
+  if (const auto text = read_if_there(source.name, where.path, kConfigurationBytes)) {
     source.text = *text;
     return source;
   }

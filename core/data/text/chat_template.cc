@@ -17,6 +17,7 @@ std::string failure(const jinja::TemplateError& error) {
   ByteWriter bytes;
   bytes.number(static_cast<int64_t>(error.is_raised() ? Outcome::kRaised : Outcome::kError));
   bytes.number(error.line());
+  bytes.number(error.column());
   bytes.text(error.what());
   return bytes.take();
 }
@@ -64,9 +65,10 @@ void require_done(ByteReader& from) {
       static_cast<Outcome>(from.number_up_to(static_cast<int64_t>(Outcome::kRaised)));
   if (outcome == Outcome::kDone) return;
   const int64_t line = from.number();
+  const int64_t column = from.number();
   const std::string reason(from.text());
-  if (outcome == Outcome::kRaised) throw jinja::TemplateError::raised(reason).at(line);
-  throw jinja::TemplateError(reason, line);
+  if (outcome == Outcome::kRaised) throw jinja::TemplateError::raised(reason).at(line, column);
+  throw jinja::TemplateError(reason, line, column);
 }
 
 }  // namespace

@@ -130,7 +130,8 @@ std::optional<TokenDocument> TextSource::document_at(int64_t line) const {
   if (text.find_first_not_of(" \t\r") == std::string::npos) return std::nullopt;
   try {
     return encoder_.encode(text, files_.origin(line));
-  } catch (const Error&) {  // is told where the line is trained on
+  } catch (const Error& error) {  // is told where the line is trained on
+    if (error.exit_code() == ExitCode::kStopped) throw;
     return std::nullopt;
   }
 }

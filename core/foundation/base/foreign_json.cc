@@ -1,5 +1,6 @@
 #include "base/foreign_json.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace s2s {
@@ -24,23 +25,61 @@ bool scan_json(std::string_view text, const Visit& visit) {
   return true;
 }
 
-}  // namespace
-
-bool has_wide_objects(std::string_view text, size_t max_members) {
-  std::vector<size_t> members = {0};  // of each level that is open
-  size_t comparisons = 0;
-  const bool is_narrow = scan_json(text, [&](char c) {
+/// Counts what the objects of a text cost that keep their order.
+class MemberCount {
+ public:
+  /// False once all objects take more comparisons than one of `max_members` members.
+  bool visit(char c, size_t max_members) {
     if (c == '[' || c == '{') {
-      members.push_back(0);
+      members_.push_back(0);
     } else if (c == ']' || c == '}') {
-      if (members.size() > 1) members.pop_back();
+      if (members_.size() > 1) members_.pop_back();
     } else if (c == ':') {
-      comparisons += members.back()++;
-      return comparisons <= max_members * (max_members - 1) / 2;
+      comparisons_ += members_.back()++;
+      return comparisons_ <= max_members * (max_members - 1) / 2;
     }
     return true;
+  }
+
+ private:
+  std::vector<size_t> members_ = {0};  // of each level that is open
+  size_t comparisons_ = 0;
+};
+
+size_t most_values(std::string_view text, const JsonLimit& limit) {
+  const size_t in_proportion = limit.bytes_per_value == 0 ? 0 : text.size() / limit.bytes_per_value;
+  return std::max(limit.any_values, in_proportion);
+}
+
+}  // namespace
+
+std::optional<std::string> json_refusal(std::string_view text, const JsonLimit& limit,
+                                        bool is_ordered) {
+  std::optional<std::string> refusal;
+  const size_t most = most_values(text, limit);
+  size_t values = 1;
+  int level = 0;
+  MemberCount members;
+  scan_json(text, [&](char c) {
+    if (c == '[' || c == '{') ++level;
+    if (c == ']' || c == '}') --level;
+    // The first value of a list or object follows its bracket, every other one a comma.
+    if (c == '[' || c == '{' || c == ',') ++values;
+    if (level > limit.depth) {
+      refusal = "it is nested deeper than " + std::to_string(limit.depth) + " levels";
+    } else if (values > most) {
+      refusal = "it has more than " + std::to_string(most) + " values";
+    } else if (is_ordered && !members.visit(c, kOrderedMembers)) {
+      refusal = "its objects have more than " + std::to_string(kOrderedMembers) + " members";
+    }
+    return !refusal;
   });
-  return !is_narrow;
+  return refusal;
+}
+
+bool has_wide_objects(std::string_view text, size_t max_members) {
+  MemberCount members;
+  return !scan_json(text, [&](char c) { return members.visit(c, max_members); });
 }
 
 bool is_json_depth_within(std::string_view text, int depth) {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -14,36 +15,53 @@ namespace s2s {
 /// objects of a text may take as many comparisons as one object of this many members.
 inline constexpr size_t kOrderedMembers = 10000;
 
+/// How many values (numbers, texts, lists, objects, ...) a text may have. A value of two bytes
+/// takes a hundred in memory, so that the bytes of a text say little.
+struct JsonLimit {
+  size_t any_values = 200'000;
+  /// Longer texts may have one for each so many of their bytes; 0: no more.
+  size_t bytes_per_value = 0;
+  int depth = kJsonDepth;
+};
+/// config.json, state.json, manifests, one line of a file of lines.
+inline constexpr JsonLimit kConfigurationJson{};
+/// Tokenizers, Hugging Face indexes: a value is a token or a name and has 15 bytes or more.
+inline constexpr JsonLimit kVocabularyJson{200'000, 8};
+/// Headers of safetensors (a tensor has 7 to 10 values in 50 bytes or more), flight records,
+/// transcripts with the times of words.
+inline constexpr JsonLimit kListsJson{200'000, 4};
+/// index.json of a checkpoint: a shard has 6 values in 12 bytes or more, as [0,[[0,8]]].
+inline constexpr JsonLimit kShardsJson{200'000, 2};
+
+/// Most bytes of a configuration. The largest known one (id2label of 21,841 classes) has 1 MB.
+inline constexpr size_t kConfigurationBytes = size_t{4} << 20;
+/// Of tokenizer_config.json, which has 200 bytes for each token that is added: speech models add
+/// 65,536 tokens, which are 12 MB.
+inline constexpr size_t kTokenizerConfigBytes = size_t{32} << 20;
+
 /// True when the objects of a JSON text take more comparisons than one of `max_members` members.
 bool has_wide_objects(std::string_view text, size_t max_members = kOrderedMembers);
 
 /// Why a text is not parsed whatever it says: its parser or its value would run out of stack (here
-/// or where the value is copied, printed or destroyed) or out of time.
-template <class Json>
-std::optional<std::string> json_refusal(std::string_view text) {
-  if (!is_json_depth_within(text)) {
-    return "it is nested deeper than " + std::to_string(kJsonDepth) + " levels";
-  }
-  if (std::is_same_v<Json, nlohmann::ordered_json> && has_wide_objects(text)) {
-    return "its objects have more than " + std::to_string(kOrderedMembers) + " members";
-  }
-  return std::nullopt;
-}
+/// or where the value is copied, printed or destroyed), out of memory or out of time. One pass over
+/// the text before the first value is made; no memory. `is_ordered`: for an ordered_json.
+std::optional<std::string> json_refusal(std::string_view text, const JsonLimit& limit,
+                                        bool is_ordered);
 
-/// What Json::parse gives. Errors: nlohmann::json::parse_error, also for more than kJsonDepth
-/// levels and, of an ordered_json, for has_wide_objects.
+/// What Json::parse gives. Errors: nlohmann::json::parse_error, also for what json_refusal says.
 template <class Json = nlohmann::json>
-Json parse_foreign_json(std::string_view text) {
-  if (const auto refusal = json_refusal<Json>(text)) {
-    throw nlohmann::json::parse_error::create(101, size_t{0}, *refusal, nullptr);
-  }
+Json parse_foreign_json(std::string_view text, const JsonLimit& limit = kConfigurationJson) {
+  const auto refusal = json_refusal(text, limit, std::is_same_v<Json, nlohmann::ordered_json>);
+  if (refusal) throw nlohmann::json::parse_error::create(101, size_t{0}, *refusal, nullptr);
   return Json::parse(text.begin(), text.end());
 }
 
 /// The same; a discarded value in place of an error.
 template <class Json = nlohmann::json>
-Json try_parse_foreign_json(std::string_view text) {
-  if (json_refusal<Json>(text)) return Json(nlohmann::json::value_t::discarded);
+Json try_parse_foreign_json(std::string_view text, const JsonLimit& limit = kConfigurationJson) {
+  if (json_refusal(text, limit, std::is_same_v<Json, nlohmann::ordered_json>)) {
+    return Json(nlohmann::json::value_t::discarded);
+  }
   return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
 }
 

@@ -23,11 +23,14 @@ namespace s2s {
 
 namespace {
 
-/// Aliases copy their anchor's tree, and anchors keep one; this bounds what a few nested ones can
-/// blow up to.
-constexpr int64_t kMaxNodes = 1'000'000;
+/// Values and keys, counted while they are parsed: each takes 200 to 400 bytes, wherever it came
+/// from. Aliases copy their anchor's tree, and anchors keep one; this bounds what a few nested ones
+/// can blow up to.
+constexpr int64_t kMaxNodes = 200'000;
 /// The same in memory: a copy of a long text is one node.
 constexpr size_t kMaxCopiedBytes = size_t{64} << 20;
+/// Of the text: the parser looks ahead over a whole line of quotes, with 46 bytes for each of them.
+constexpr size_t kMaxTextBytes = size_t{4} << 20;
 /// Of one map: options are looked for one after the other.
 constexpr size_t kMaxKeys = 10'000;
 
@@ -285,6 +288,12 @@ void require_utf8(const std::string& text, Origin origin, bool has_lines) {
 }
 
 Config parse(const std::string& text, const Origin& base, bool has_lines) {
+  if (text.size() > kMaxTextBytes) {
+    throw syntax_error(base,
+                       fmt::format("it has {} bytes, expected at most {}, which is enough for "
+                                   "a configuration",
+                                   text.size(), kMaxTextBytes));
+  }
   require_utf8(text, base, has_lines);
   TreeBuilder builder(base, has_lines);
   try {

@@ -109,7 +109,7 @@ RankFlight flight_of(const ordered_json& object) {
 }  // namespace
 
 RankFlight parse_flight(const std::string& json_text) {
-  return flight_of(parse_foreign_json<ordered_json>(json_text));
+  return flight_of(parse_foreign_json<ordered_json>(json_text, kListsJson));
 }
 
 std::string to_json_text(const RankFlight& flight, bool is_compact) {

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <minizip/unzip.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/byte_codec.h"
 #include "base/parser_process.h"
+#include "weights/archives_apart.h"
 #include "weights/weight_mapping.h"
 #include "weights/weights_errors.h"
 
@@ -98,23 +96,6 @@ ZipEntry current_entry(const std::string& path, unzFile archive, std::string& na
   return entry;
 }
 
-/// Closes a file at the end.
-class HeldFile {
- public:
-  explicit HeldFile(int file = -1) : file_(file) {}
-  ~HeldFile() {
-    if (file_ >= 0) ::close(file_);
-  }
-  HeldFile(const HeldFile&) = delete;
-  HeldFile& operator=(const HeldFile&) = delete;
-  int get() const { return file_; }
-  void hold(int file) { file_ = file; }
-  int release() { return std::exchange(file_, -1); }
-
- private:
-  int file_;
-};
-
 struct FreeArchive {
   void operator()(archive* opened) const { archive_read_free(opened); }
 };
@@ -147,8 +128,25 @@ Archive open_archive(const std::string& path, int file) {
   return opened;
 }
 
+/// Weights are hardly compressible. A higher ratio indicates a file made to fill the disk, or to
+/// take time: a member that is skipped is unpacked, too. `to`: where the member ends in the
+/// content.
+void check_unpacked_size(const ReadingBudget& budget, const std::string& member, uint64_t size,
+                         uint64_t to) {
+  if (to <= budget.most_bytes()) return;
+  throw torch_format(
+      budget.path(),
+      fmt::format("an archive of {} bytes contains a member of {} bytes, '{}', which ends at byte "
+                  "{} of the content; at most {} times the size of the archive, or 256 MiB, are "
+                  "unpacked; unpack it yourself if you trust it",
+                  std::filesystem::file_size(budget.path()), size, member, to,
+                  ReadingBudget::kBytesPerByte));
+}
+
 /// Reads up to the member's header. Returns the member's size in bytes.
-uint64_t find_member(const std::string& path, archive* opened, const std::string& name) {
+uint64_t find_member(archive* opened, const std::string& name, ReadingBudget& budget) {
+  const std::string& path = budget.path();
+  const bool is_packed = archive_filter_code(opened, 0) != ARCHIVE_FILTER_NONE;
   std::vector<std::string> names;
   archive_entry* entry = nullptr;
   int status = ARCHIVE_OK;
@@ -156,6 +154,12 @@ uint64_t find_member(const std::string& path, archive* opened, const std::string
     const char* text = archive_entry_pathname(entry);
     const std::string found = text == nullptr ? "" : text;
     const bool is_file = archive_entry_filetype(entry) == AE_IFREG;
+    budget.keep_time();
+    if (is_packed) {
+      const auto size = static_cast<uint64_t>(std::max<int64_t>(archive_entry_size(entry), 0));
+      const auto before = static_cast<uint64_t>(archive_filter_bytes(opened, 0));
+      check_unpacked_size(budget, found, size, before + size);
+    }
     if (is_file && std::filesystem::path(found).filename() == name) {
       if (archive_entry_sparse_count(entry) > 0) {
         throw torch_format(
@@ -169,12 +173,6 @@ uint64_t find_member(const std::string& path, archive* opened, const std::string
   throw torch_format(
       path, fmt::format("the archive has no {}; it has {}", name,
                         names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "))));
-}
-
-int open_packed(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // of a named pipe, too
-  if (file < 0) throw weights_errors::unreadable(path, std::strerror(errno));
-  return file;
 }
 
 /// Opens a temporary file that is deleted when it is closed.
@@ -197,132 +195,77 @@ ArchiveMember checked(const std::string& path, ArchiveMember member) {
   return member;
 }
 
-constexpr uint64_t kMaxRatio = 100;
-constexpr int64_t kUnpackedBytesPerSecond = int64_t{20} << 20;  // of the slowest, xz
-
-/// Weights are hardly compressible. A higher ratio indicates a file made to fill the disk.
-uint64_t most_unpacked_bytes(int packed) {
-  constexpr uint64_t kAnyBytes = uint64_t{256} << 20;
-  struct stat facts {};
-  const bool is_known = ::fstat(packed, &facts) == 0;
-  return std::max(kAnyBytes, kMaxRatio * (is_known ? static_cast<uint64_t>(facts.st_size) : 0));
+void write_all(int file, const char* from, size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t written = ::write(file, from, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      throw weights_errors::unreadable(std::filesystem::temp_directory_path().string(),
+                                       std::strerror(errno));
+    }
+    from += written;
+    bytes -= static_cast<size_t>(written);
+  }
 }
 
-void check_unpacked_size(const std::string& path, int packed, uint64_t size) {
-  if (size <= most_unpacked_bytes(packed)) return;
-  struct stat facts {};
-  ::fstat(packed, &facts);
-  throw torch_format(
-      path,
-      fmt::format("an archive of {} bytes contains a member of {} bytes; at most {} times the "
-                  "size of the archive, or 256 MiB, are unpacked; unpack it yourself if you "
-                  "trust it",
-                  facts.st_size, size, kMaxRatio));
+/// Writes the member's content to `file`.
+void unpack(archive* opened, int file, ReadingBudget& budget) {
+  budget.take_bytes(static_cast<uint64_t>(archive_filter_bytes(opened, 0)));
+  const void* block = nullptr;
+  size_t bytes = 0;
+  la_int64_t at = 0;
+  int status = ARCHIVE_OK;
+  while ((status = archive_read_data_block(opened, &block, &bytes, &at)) == ARCHIVE_OK) {
+    budget.take_bytes(bytes);
+    write_all(file, static_cast<const char*>(block), bytes);
+  }
+  if (status != ARCHIVE_EOF) throw_damaged(budget.path(), opened);
 }
 
-/// A member of an archive. Units: bytes.
-struct PackedMember {
-  bool is_plain = false;  // `begin` is its place in the archive
-  uint64_t begin = 0;
-  uint64_t size = 0;
+int open_packed(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // of a named pipe, too
+  if (file < 0) throw weights_errors::unreadable(path, std::strerror(errno));
+  return file;
+}
+
+/// Closes a file at the end.
+class HeldFile {
+ public:
+  explicit HeldFile(int file = -1) : file_(file) {}
+  ~HeldFile() {
+    if (file_ >= 0) ::close(file_);
+  }
+  HeldFile(const HeldFile&) = delete;
+  HeldFile& operator=(const HeldFile&) = delete;
+  int get() const { return file_; }
+  void hold(int file) { file_ = file; }
+  int release() { return std::exchange(file_, -1); }
+
+ private:
+  int file_;
 };
 
-/// Opens the archive, and writes the member of a compressed one to `unpacked`.
-PackedMember find_packed(const std::string& path, int file, const std::string& name,
-                         const std::function<int()>& unpacked) {
-  const Archive opened = open_archive(path, file);
-  PackedMember found;
-  found.size = find_member(path, opened.get(), name);
-  found.is_plain = archive_filter_code(opened.get(), 0) == ARCHIVE_FILTER_NONE;
-  if (found.is_plain) {  // it begins after the header that was just read
-    found.begin = static_cast<uint64_t>(archive_filter_bytes(opened.get(), 0));
-    return found;
-  }
-  check_unpacked_size(path, file, found.size);
-  if (archive_read_data_into_fd(opened.get(), unpacked()) != ARCHIVE_OK) {
-    throw_damaged(path, opened.get());
-  }
-  return found;
-}
-
-/// In a parser process, whose files are the archive and the one to unpack to. The request: path and
-/// name.
-std::string find_in_parser(std::string_view request, const std::vector<int>& files) {
-  ByteReader reader(request);
-  const std::string path(reader.text());
-  const std::string name(reader.text());
-  const PackedMember found = find_packed(path, files.at(0), name, [&] { return files.at(1); });
-  ByteWriter bytes;
-  bytes.number(found.is_plain ? 1 : 0);
-  bytes.number(static_cast<int64_t>(found.begin));
-  bytes.number(static_cast<int64_t>(found.size));
-  return bytes.take();
-}
-
-PackedMember find_apart(const std::string& path, int packed, const std::string& name,
-                        int unpacked) {
-  ByteWriter request;
-  request.text(path);
-  request.text(name);
-  ParserLimits limits;
-  limits.file_bytes = static_cast<int64_t>(most_unpacked_bytes(packed));
-  limits.seconds += static_cast<int>(limits.file_bytes / kUnpackedBytesPerSecond);
-  const std::string bytes =
-      parse_apart(path, find_in_parser, request.take(), {packed, unpacked}, limits);
-  ByteReader reader(bytes);
-  PackedMember found;
-  found.is_plain = reader.flag();
-  found.begin = static_cast<uint64_t>(reader.number_up_to(INT64_MAX));
-  found.size = static_cast<uint64_t>(reader.number_up_to(INT64_MAX));
-  return found;
-}
-
-/// In a parser process, whose file has the archive. The request: path, begin and size.
-std::string directory_in_parser(std::string_view request, const std::vector<int>& files) {
-  ByteReader reader(request);
-  const std::string path(reader.text());
-  const auto begin = static_cast<size_t>(reader.number());
-  const auto size = static_cast<size_t>(reader.number());
-  void* const mapped = ::mmap(nullptr, begin + size, PROT_READ, MAP_PRIVATE, files.at(0), 0);
-  if (mapped == MAP_FAILED) throw weights_errors::unreadable(path, std::strerror(errno));
-  ByteWriter bytes;
-  const auto entries = read_zip_directory(path, {static_cast<char*>(mapped) + begin, size});
-  bytes.number(static_cast<int64_t>(entries.size()));
+/// Entries of one archive that share bytes would be read many times.
+void check_entries_are_separate(const std::string& path,
+                                const std::map<std::string, ZipEntry>& entries) {
+  std::vector<std::pair<ZipEntry, const std::string*>> order;
   for (const auto& [name, entry] : entries) {
-    bytes.text(name);
-    bytes.number(static_cast<int64_t>(entry.begin));
-    bytes.number(static_cast<int64_t>(entry.size));
+    if (entry.size > 0) order.emplace_back(entry, &name);
   }
-  return bytes.take();
+  std::sort(order.begin(), order.end(),
+            [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
+  for (size_t i = 1; i < order.size(); ++i) {
+    const ZipEntry& before = order[i - 1].first;
+    if (before.begin + before.size <= order[i].first.begin) continue;
+    throw torch_format(path, fmt::format("entries '{}' and '{}' have bytes in common",
+                                         *order[i - 1].second, *order[i].second));
+  }
 }
 
 }  // namespace
 
-std::map<std::string, ZipEntry> read_zip_directory(const std::string& path,
-                                                   const ArchiveMember& zip) {
-  if (!parses_apart())
-    return read_zip_directory(path, {zip.mapping->begin() + zip.begin, zip.size});
-  ByteWriter request;
-  request.text(path);
-  request.number(static_cast<int64_t>(zip.begin));
-  request.number(static_cast<int64_t>(zip.size));
-  const std::string bytes =
-      parse_apart(path, directory_in_parser, request.take(), {zip.mapping->file()});
-  ByteReader reader(bytes);
-  std::map<std::string, ZipEntry> entries;
-  for (size_t left = reader.count(); left > 0; --left) {
-    std::string name(reader.text());
-    ZipEntry entry;
-    entry.begin = static_cast<uint64_t>(reader.number_up_to(static_cast<int64_t>(zip.size)));
-    const uint64_t most = zip.size - entry.begin;
-    entry.size = static_cast<uint64_t>(reader.number_up_to(static_cast<int64_t>(most)));
-    entries.emplace(std::move(name), entry);
-  }
-  return entries;
-}
-
-std::map<std::string, ZipEntry> read_zip_directory(const std::string& path,
-                                                   std::string_view bytes) {
+std::map<std::string, ZipEntry> read_zip_directory(ReadingBudget& budget, std::string_view bytes) {
+  const std::string& path = budget.path();
   Reading source{bytes, 0};
   const uint64_t size = bytes.size();
   const std::unique_ptr<void, CloseArchive> archive(open_in_memory(source));
@@ -332,6 +275,9 @@ std::map<std::string, ZipEntry> read_zip_directory(const std::string& path,
   for (; status == UNZ_OK; status = unzGoToNextFile(archive.get())) {
     std::string name;
     const ZipEntry entry = current_entry(path, archive.get(), name);
+    constexpr uint64_t kEntryBytes = 46;  // of the directory, besides the name
+    budget.admit(kEntryBytes + name.size());
+    budget.take_values(kEntryBytes);
     if (entry.begin > size || entry.size > size - entry.begin) {
       throw torch_format(path, "entry '" + name + "' extends beyond the end of the file");
     }
@@ -341,6 +287,7 @@ std::map<std::string, ZipEntry> read_zip_directory(const std::string& path,
   }
   if (status != UNZ_END_OF_LIST_OF_FILE)
     throw torch_format(path, "the archive's directory is damaged");
+  check_entries_are_separate(path, entries);
   return entries;
 }
 
@@ -356,17 +303,32 @@ bool is_archive(std::string_view first_bytes) {
   return false;
 }
 
-ArchiveMember open_archive_member(const std::string& path, const std::string& name) {
+PackedMember find_packed_member(int file, const std::string& name, ReadingBudget& budget,
+                                const std::function<int()>& unpacked) {
+  const Archive opened = open_archive(budget.path(), file);
+  PackedMember found;
+  found.is_plain = archive_filter_code(opened.get(), 0) == ARCHIVE_FILTER_NONE;
+  if (!found.is_plain) budget.admit(std::filesystem::file_size(budget.path()));
+  found.size = find_member(opened.get(), name, budget);
+  // It begins after the header that was just read.
+  if (found.is_plain) found.begin = static_cast<uint64_t>(archive_filter_bytes(opened.get(), 0));
+  if (!found.is_plain) unpack(opened.get(), unpacked(), budget);
+  return found;
+}
+
+ArchiveMember open_archive_member(const std::string& path, const std::string& name,
+                                  ReadingBudget& budget) {
   HeldFile packed(open_packed(path)), unpacked;
   const auto to_unpack = [&] {
     unpacked.hold(open_temporary());
     return unpacked.get();
   };
-  const PackedMember found = parses_apart() ? find_apart(path, packed.get(), name, to_unpack())
-                                            : find_packed(path, packed.get(), name, to_unpack);
+  const PackedMember found = parses_apart()
+                                 ? find_packed_member_apart(path, packed.get(), name, to_unpack())
+                                 : find_packed_member(packed.get(), name, budget, to_unpack);
   HeldFile& holder = found.is_plain ? packed : unpacked;
-  return checked(
-      path, {std::make_shared<WeightMapping>(holder.release(), path), found.begin, found.size});
+  auto mapping = std::make_shared<WeightMapping>(holder.release(), path);
+  return checked(path, {std::move(mapping), found.begin, found.size});
 }
 
 std::string read_archive_text(const std::string& path, const std::string& name,

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/reading_budget.h"
+
 namespace s2s {
 
 class WeightMapping;
@@ -19,10 +21,11 @@ struct ZipEntry {
   uint64_t size = 0;
 };
 
-/// Returns the files of the archive by name. `bytes`: the archive. `path` is for messages.
-/// Errors: [weights/format] for damaged archives and for files that are compressed, encrypted,
-/// outside of the archive or repeated.
-std::map<std::string, ZipEntry> read_zip_directory(const std::string& path, std::string_view bytes);
+/// Returns the files of the archive by name. `bytes`: the archive. `budget` is that of
+/// the file; its path is for messages. Errors: [io/too-much]; [weights/format] for damaged archives
+/// and for files that are compressed, encrypted, outside of the archive or repeated, or that have
+/// bytes in common.
+std::map<std::string, ZipEntry> read_zip_directory(ReadingBudget& budget, std::string_view bytes);
 
 /// Returns true for tar archives, and for compressed files, which may contain one.
 bool is_archive(std::string_view first_bytes);
@@ -35,14 +38,19 @@ struct ArchiveMember {
 };
 
 /// The same for an archive in a mapped file; in a parser process where parsers run apart.
-std::map<std::string, ZipEntry> read_zip_directory(const std::string& path,
-                                                   const ArchiveMember& zip);
+std::map<std::string, ZipEntry> read_zip_directory(ReadingBudget& budget, const ArchiveMember& zip);
 
 /// Opens the member whose last path component is `name`. The result is a part of the mapped
-/// archive, or for a compressed archive a mapping of an unnamed temporary file.
-/// Errors: [weights/format] for damaged archives, and when there is no such member, with the names
-/// that exist; [weights/unreadable].
-ArchiveMember open_archive_member(const std::string& path, const std::string& name);
+/// archive, or for a compressed archive a mapping of an unnamed temporary file. What is unpacked
+/// for it, the members before it included, is charged to `budget` before it is unpacked. Errors:
+/// [io/too-much]; [weights/format] for damaged archives, and when there is no such member, with the
+/// names that exist; [weights/unreadable].
+ArchiveMember open_archive_member(const std::string& path, const std::string& name,
+                                  ReadingBudget& budget);
+inline ArchiveMember open_archive_member(const std::string& path, const std::string& name) {
+  ReadingBudget budget(path);
+  return open_archive_member(path, name, budget);
+}
 
 /// Returns a member as text of at most `max_bytes`. Errors: as above.
 std::string read_archive_text(const std::string& path, const std::string& name, uint64_t max_bytes);

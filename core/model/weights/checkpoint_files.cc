@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/io_errors.h"
+#include "s2s/foreign_text.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/shape_text.h"
 #include "weights/weight_mapping.h"
@@ -80,6 +81,11 @@ const FileChecksums* CheckedFiles::sums(const std::string& file) const {
 }
 
 void CheckedFiles::require(const std::string& file) const {
+  // Of a stranger's folder, a link could be a file of somebody else.
+  if (const std::string target = link_out_of(path(file), folder_); !target.empty()) {
+    throw checkpoint_errors::damaged(
+        path(file), fmt::format("it is a link out of its folder, to {}, expected a file", target));
+  }
   std::error_code problem;
   const uint64_t bytes = fs::file_size(path(file), problem);
   if (problem && !says_no_file(problem.value())) throw read_error(path(file), problem.value());

@@ -33,7 +33,8 @@ class CheckedFiles {
   const CheckpointIndex* index() const { return index_ ? &*index_ : nullptr; }
   std::string path(const std::string& file) const;
   /// Errors: [checkpoint/incomplete] when the file is missing, [checkpoint/damaged] when its length
-  /// differs from the index.
+  /// differs from the index or it is a link out of the folder (other than into the cache of Hugging
+  /// Face that has the folder).
   void require(const std::string& file) const;
   /// Opens a file of tensors. Errors: those of `require` and SafetensorsFile::open.
   const SafetensorsFile& tensors(const std::string& file);

@@ -228,7 +228,7 @@ std::string format_checkpoint_index(const CheckpointIndex& index) {
 
 CheckpointIndex parse_checkpoint_index(const std::string& path, const std::string& text) {
   try {
-    const Json json = parse_foreign_json<Json>(text);
+    const Json json = parse_foreign_json<Json>(text, kShardsJson);
     check_checksum(text, count_of(json.at(kChecksum)));
     const int64_t version = whole_number(json.at("version"));
     if (json.at("format").get<std::string>() != kFormat || version != kVersion) {

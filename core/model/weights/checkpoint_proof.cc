@@ -44,8 +44,8 @@ std::map<std::string, std::vector<Expected>> expected_by_file(const CheckpointIn
   return expected;
 }
 
-std::string fault_of_file(const std::string& path, const std::vector<Expected>& expected) {
-  const SafetensorsFile file = SafetensorsFile::open(path);
+std::string fault_of_file(const SafetensorsFile& file, const std::vector<Expected>& expected) {
+  const std::string& path = file.path();
   for (const Expected& tensor : expected) {
     const auto found = file.entries().find(*tensor.name);
     if (found == file.entries().end()) return fmt::format("{} lacks {}", path, *tensor.name);
@@ -95,7 +95,8 @@ std::string fault_of_plain(const std::string& checkpoint, bool is_weights_only) 
 json try_read_state(const std::string& checkpoint) {
   const std::string path = (fs::path(checkpoint) / kState).string();
   try {
-    json state = try_parse_foreign_json(read_small_file(path));
+    // More than a configuration: the data source's state is one long text in it.
+    json state = try_parse_foreign_json(read_small_file(path, kSmallFileBytes));
     if (state.is_object()) return state;
   } catch (const std::system_error& error) {
     if (!says_no_file(error.code().value())) throw read_error(path, error.code().value());
@@ -135,15 +136,31 @@ std::vector<std::string> index_faults(const CheckpointIndex& index, bool is_weig
   return faults;
 }
 
+std::vector<std::string> unlisted_tensors(const SafetensorsFile& tensors, const std::string& file,
+                                          const CheckpointIndex& index) {
+  std::vector<std::string> unlisted;
+  for (const auto& [group, listed] : index.groups) {
+    if (file != group + ".safetensors" && !file.starts_with(group + "-")) continue;
+    for (const auto& [name, entry] : tensors.entries()) {
+      if (listed.count(name) == 0) unlisted.push_back(name);
+    }
+  }
+  return unlisted;
+}
+
 std::string header_fault(const std::string& folder, const CheckpointIndex& index) {
   const std::map<std::string, std::vector<Expected>> expected = expected_by_file(index);
   for (const auto& [name, sums] : index.files) {
     if (!name.ends_with(".safetensors")) continue;
     const auto of_file = expected.find(name);
+    const auto file = SafetensorsFile::open((fs::path(folder) / name).string());
     const std::string fault =
-        fault_of_file((fs::path(folder) / name).string(),
-                      of_file == expected.end() ? std::vector<Expected>{} : of_file->second);
+        fault_of_file(file, of_file == expected.end() ? std::vector<Expected>{} : of_file->second);
     if (!fault.empty()) return fault;
+    const std::vector<std::string> unlisted = unlisted_tensors(file, name, index);
+    if (!unlisted.empty()) {
+      return fmt::format("{} has {}, which the index does not list", file.path(), unlisted.front());
+    }
   }
   return "";
 }

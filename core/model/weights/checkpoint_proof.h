@@ -10,6 +10,8 @@
 
 namespace s2s {
 
+class SafetensorsFile;
+
 /// Reads state.json of a checkpoint. Returns a discarded value when it is missing or not an object.
 /// Errors: [io/read].
 nlohmann::json try_read_state(const std::string& checkpoint);
@@ -19,8 +21,13 @@ bool says_weights_only(const nlohmann::json& state);
 /// What an index lacks: a group, the files of a rank, state.json, or all tensors of the model.
 std::vector<std::string> index_faults(const CheckpointIndex& index, bool is_weights_only);
 
-/// Returns the first mismatch between `index` and the headers of the files in `folder`: tensors,
-/// dtypes or element counts. Returns "" when all match.
+/// Returns the tensors of a file of a group ("model-00000-of-00002.safetensors") that the index
+/// does not list in this group. Files of no group have none.
+std::vector<std::string> unlisted_tensors(const SafetensorsFile& tensors, const std::string& file,
+                                          const CheckpointIndex& index);
+
+/// Returns the first mismatch between `index` and the headers of the files in `folder`: tensors
+/// (also those that the index leaves out), dtypes or element counts. Returns "" when all match.
 std::string header_fault(const std::string& folder, const CheckpointIndex& index);
 
 enum class ProofDepth {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/reading_budget.h"
 #include "s2s/nn/weights.h"
 
 namespace s2s {
@@ -25,8 +26,8 @@ class DistributedFolder {
   static constexpr const char* kMetadata = ".metadata";
 
   /// Errors: [weights/unreadable], [weights/format] also when the pieces of a tensor do not cover
-  /// it, [weights/refused].
-  static DistributedFolder open(const std::string& folder);
+  /// it or overlap, [weights/refused], [io/too-much].
+  static DistributedFolder open(const std::string& folder, const ReadingBudget& budget);
 
   const std::map<std::string, TensorFacts>& entries() const { return facts_; }
   /// A view where the tensor is one piece, else a copy put together from its pieces.
@@ -46,6 +47,8 @@ class DistributedFolder {
   class Metadata;
   DistributedFolder() = default;
   const std::vector<Piece>& pieces_of(const std::string& name) const;
+  /// Errors: [weights/unreadable]; [weights/format] when the file ends inside the piece.
+  const std::shared_ptr<WeightMapping>& map_file(const std::string& name, const Piece& piece) const;
   TorchFile open_piece(const std::string& name, const Piece& piece) const;
 
   std::string folder_;

@@ -36,9 +36,9 @@ Config to_config(const nlohmann::ordered_json& node, const std::string& source, 
   return config;
 }
 
-std::string read_text(const std::string& path) {
+std::string read_text(const std::string& path, size_t max_bytes) {
   try {
-    return read_small_file(path);
+    return read_small_file(path, max_bytes);
   } catch (const std::system_error& error) {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     std::error_code ignored;
@@ -54,9 +54,10 @@ std::string read_text(const std::string& path) {
 }
 
 template <class Json>
-Json parse_as(const std::string& text, const std::string& source) {
+Json parse_as(const std::string& text, const std::string& source,
+              const JsonLimit& limit = kConfigurationJson) {
   try {
-    return parse_foreign_json<Json>(text);
+    return parse_foreign_json<Json>(text, limit);
   } catch (const nlohmann::json::exception& error) {
     throw weights_errors::json(source, error.what());
   }
@@ -69,11 +70,11 @@ nlohmann::ordered_json parse_json_text(const std::string& text, const std::strin
 }
 
 nlohmann::ordered_json read_json_file(const std::string& path) {
-  return parse_json_text(read_text(path), path);
+  return parse_json_text(read_text(path, kConfigurationBytes), path);
 }
 
 nlohmann::json read_sorted_json_file(const std::string& path) {
-  return parse_as<nlohmann::json>(read_text(path), path);
+  return parse_as<nlohmann::json>(read_text(path, kSmallFileBytes), path, kVocabularyJson);
 }
 
 Config parse_json(const std::string& text, const std::string& source) {

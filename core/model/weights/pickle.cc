@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-#include <optional>
+#include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "weights/pickle_opcodes.h"
+#include "weights/pickle_units.h"
 #include "weights/torch_calls.h"
 #include "weights/weights_errors.h"
 
@@ -16,14 +17,13 @@ namespace {
 using namespace pickle;
 using Kind = PickleValue::Kind;
 
-/// Limit on the values, items and text ranges of one pickle. It bounds the memory.
-constexpr size_t kMaxValues = 8'000'000;
-constexpr size_t kTextStretch = 32;
+constexpr int64_t kSharedNumbers = 256;  // which have no value of their own
 
 class Unpickler {
  public:
-  Unpickler(const std::string& path, std::string_view bytes, PickleOf content)
-      : path_(path),
+  Unpickler(ReadingBudget& budget, std::string_view bytes, PickleOf content)
+      : path_(budget.path()),
+        units_(budget, bytes.size()),
         bytes_(bytes),
         content_(content),
         values_(std::make_unique<std::deque<PickleValue>>()) {}
@@ -74,14 +74,8 @@ class Unpickler {
 
   // The value stack.
 
-  void count(size_t num_values) {
-    num_values_ += num_values;
-    if (num_values_ > kMaxValues) {
-      fail(fmt::format("its pickle has more than {} values", kMaxValues));
-    }
-  }
   PickleValue& push(PickleValue value) {
-    count(1 + value.items.size() + value.text.size() / kTextStretch);
+    units_.take(value);
     values_->push_back(std::move(value));
     stack_.push_back(&values_->back());
     return values_->back();
@@ -89,14 +83,31 @@ class Unpickler {
   PickleValue& push(Kind kind, std::vector<PickleValue*> items = {}) {
     PickleValue value;
     value.kind = kind;
-    value.items = std::move(items);
+    if (!items.empty()) value.change().items = std::move(items);
     return push(std::move(value));
   }
-  void push_number(int64_t number) { push(Kind::kNumber).number = number; }
+  /// None, booleans and small numbers are one value each.
+  void push_shared(PickleValue*& shared, Kind kind, int64_t number) {
+    units_.take(1);
+    if (shared == nullptr) {
+      PickleValue& made = values_->emplace_back();
+      made.kind = kind;
+      made.number = number;
+      shared = &made;
+    }
+    stack_.push_back(shared);
+  }
+  void push_none() { push_shared(none_, Kind::kNone, 0); }
+  void push_number(int64_t number) {
+    if (number >= 0 && number < kSharedNumbers) {
+      return push_shared(numbers_[static_cast<size_t>(number)], Kind::kNumber, number);
+    }
+    push(Kind::kNumber).number = number;
+  }
   void push_text(Kind kind, std::string text) {
     PickleValue value;
     value.kind = kind;
-    value.text = std::move(text);
+    if (!text.empty()) value.change().text = std::move(text);
     push(std::move(value));
   }
   void push_text(uint64_t length) { push_text(Kind::kText, std::string(take(length))); }
@@ -162,7 +173,7 @@ class Unpickler {
   bool push_constant(unsigned char opcode) {
     switch (opcode) {
       case kNone:
-        return push(Kind::kNone), true;
+        return push_none(), true;
       case kNewTrue:
       case kNewFalse:
         return push_number(opcode == kNewTrue ? 1 : 0), true;
@@ -175,7 +186,7 @@ class Unpickler {
       case kLong1:
         return push_long(), true;
       case kBinFloat:
-        return push_real(), true;
+        return take(8), push(Kind::kReal), true;
       case kShortBinString:
       case kShortBinBytes:
       case kShortBinUnicode:
@@ -192,7 +203,7 @@ class Unpickler {
     }
   }
 
-  /// Reads an integer of any length in two's complement. Beyond 64 bits, keeps the nearest double.
+  /// Reads an integer of any length in two's complement. Beyond 64 bits, its value is not kept.
   void push_long() {
     const uint64_t length = number(1);
     if (length > 8) {
@@ -204,13 +215,6 @@ class Unpickler {
     const uint64_t sign = length == 0 ? 0 : uint64_t{1} << (8 * length - 1);
     if (length < 8 && (bits & sign) != 0) bits -= sign << 1U;
     push_number(static_cast<int64_t>(bits));
-  }
-
-  void push_real() {
-    const std::string_view taken = take(8);  // the only big-endian value
-    uint64_t bits = 0;
-    for (const char c : taken) bits = (bits << 8U) | static_cast<unsigned char>(c);
-    std::memcpy(&push(Kind::kReal).real, &bits, sizeof bits);
   }
 
   bool handle_container(unsigned char opcode) {
@@ -257,8 +261,11 @@ class Unpickler {
 
   void add_items(Kind kind, const std::vector<PickleValue*>& items) {
     PickleValue& container = top(kind);
+    units_.take_items(container, items.size());
     if (kind == Kind::kDict && items.size() % 2 != 0) fail("its pickle has a key without a value");
-    container.items.insert(container.items.end(), items.begin(), items.end());
+    if (items.empty()) return;
+    std::vector<PickleValue*>& into = container.change().items;
+    into.insert(into.end(), items.begin(), items.end());
   }
 
   bool handle_memo(unsigned char opcode) {
@@ -293,7 +300,7 @@ class Unpickler {
   std::string pop_text() {
     const PickleValue* value = pop();
     if (value->kind != Kind::kText) fail("its pickle imports a global without a name");
-    return value->text;
+    return value->text();
   }
 
   void push_global(const std::string& name) {
@@ -307,8 +314,8 @@ class Unpickler {
   void new_record() {
     const PickleValue* arguments = pop();
     const PickleValue* type = pop();
-    if (type->kind != Kind::kGlobal || !is_distributed_record(type->text) ||
-        arguments->kind != Kind::kTuple || !arguments->items.empty()) {
+    if (type->kind != Kind::kGlobal || !is_distributed_record(type->text()) ||
+        arguments->kind != Kind::kTuple || !arguments->items().empty()) {
       throw weights_errors::refused(path_, what_makes_objects(kNewObject));
     }
     push(Kind::kDict);
@@ -320,13 +327,13 @@ class Unpickler {
     top(Kind::kDict);
     if (content_ != PickleOf::kDistributedMetadata) return;
     if (state->kind == Kind::kDict) {
-      const std::vector<PickleValue*> attributes = state->items;  // it may be the record itself
-      count(attributes.size());
+      const std::vector<PickleValue*> attributes = state->items();  // it may be the record itself
+      units_.take(attributes.size());
       return add_items(Kind::kDict, attributes);
     }
     PickleValue name;
     name.kind = Kind::kText;
-    name.text = "state";
+    name.change().text = "state";
     PickleValue* key = &push(std::move(name));
     pop();
     add_items(Kind::kDict, {key, state});
@@ -344,18 +351,20 @@ class Unpickler {
     if (function->kind != Kind::kGlobal || arguments->kind != Kind::kTuple) {
       fail("its pickle calls a value that is not a function");
     }
-    if (is_distributed_global(function->text)) {  // an enumerator or a path: not needed
-      push(Kind::kNone);
+    if (is_distributed_global(function->text())) {  // an enumerator or a path: not needed
+      push_none();
       return;
     }
-    push(call_global(path_, function->text, arguments->items));
+    push(call_global(path_, function->text(), arguments->items()));
   }
 
   const std::string& path_;
+  PickleUnits units_;
   std::string_view bytes_;
   PickleOf content_;
   size_t at_ = 0;
-  size_t num_values_ = 0;
+  PickleValue* none_ = nullptr;
+  std::array<PickleValue*, kSharedNumbers> numbers_ = {};
   std::unique_ptr<std::deque<PickleValue>> values_;
   std::vector<PickleValue*> stack_;
   std::vector<size_t> marks_;
@@ -364,17 +373,18 @@ class Unpickler {
 
 }  // namespace
 
-Pickle unpickle(const std::string& path, std::string_view bytes, PickleOf content) {
-  return Unpickler(path, bytes, content).run();
+Pickle unpickle(ReadingBudget& budget, std::string_view bytes, PickleOf content) {
+  return Unpickler(budget, bytes, content).run();
 }
 
 const PickleValue* find_item(const PickleValue& dict, std::string_view key) {
   if (dict.kind != Kind::kDict) return nullptr;
   const PickleValue* found = nullptr;
-  for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
-    const PickleValue& name = *dict.items[i];
+  const std::vector<PickleValue*>& items = dict.items();
+  for (size_t i = 0; i + 1 < items.size(); i += 2) {
+    const PickleValue& name = *items[i];
     // The last value counts.
-    if (name.kind == Kind::kText && name.text == key) found = dict.items[i + 1];
+    if (name.kind == Kind::kText && name.text() == key) found = items[i + 1];
   }
   return found;
 }

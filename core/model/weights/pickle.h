@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/reading_budget.h"
+
 namespace s2s {
 
 /// A storage: elements in a separate file, which a persistent id names.
@@ -29,13 +31,14 @@ struct PickledTensor {
   std::vector<int64_t> sizes, strides;
 };
 
-/// One value. Containers point to their items, which the Pickle owns.
+/// One value. Containers point to their items, which the Pickle owns. Most values are numbers and
+/// empty containers: what others have lies outside.
 struct PickleValue {
-  enum class Kind {
+  enum class Kind : uint8_t {
     kNone,
     kNumber,  // integers and booleans
-    kReal,
-    kText,  // also bytes
+    kReal,    // not needed: its value is not kept
+    kText,    // also bytes
     kTuple,
     kList,    // also sets
     kDict,    // key, value, key, value, ...
@@ -45,10 +48,28 @@ struct PickleValue {
   };
   Kind kind = Kind::kNone;
   int64_t number = 0;
-  double real = 0;
-  std::string text;  // kText, kGlobal
-  std::vector<PickleValue*> items;
-  std::shared_ptr<const PickledTensor> tensor;  // kStorage uses its `storage` only
+  struct Body {
+    std::string text;  // kText, kGlobal
+    std::vector<PickleValue*> items;
+    std::shared_ptr<const PickledTensor> tensor;  // kStorage uses its `storage` only
+  };
+  std::shared_ptr<Body> body;  // copies of a value share it
+
+  const std::string& text() const { return contents().text; }
+  const std::vector<PickleValue*>& items() const { return contents().items; }
+  /// Of kTensor and kStorage.
+  const PickledTensor& tensor() const { return *contents().tensor; }
+  /// For a value that is being made, and for the items of a list or dictionary.
+  Body& change() {
+    if (!body) body = std::make_shared<Body>();
+    return *body;
+  }
+
+ private:
+  const Body& contents() const {
+    static const Body empty;
+    return body ? *body : empty;
+  }
 };
 
 /// The contents of a pickle.
@@ -68,12 +89,13 @@ enum class PickleOf {
   kDistributedMetadata,
 };
 
-/// `path` is for messages. Errors: [weights/format] when the bytes are not a pickle of protocol 2
-/// to 5, [weights/refused] with the name of what would have to be imported or executed.
-Pickle read_pickle(const std::string& path, std::string_view bytes,
+/// `budget` is that of the file; its path is for messages. Errors: [io/too-much], [weights/format]
+/// when the bytes are not a pickle of protocol 2 to 5, [weights/refused] with the name of what
+/// would have to be imported or executed.
+Pickle read_pickle(ReadingBudget& budget, std::string_view bytes,
                    PickleOf content = PickleOf::kTensors);
 /// The same in this process, also where parsers run apart (base/parser_process.h).
-Pickle unpickle(const std::string& path, std::string_view bytes, PickleOf content);
+Pickle unpickle(ReadingBudget& budget, std::string_view bytes, PickleOf content);
 
 /// Returns the value of a text key of a dictionary, or nullptr.
 const PickleValue* find_item(const PickleValue& dict, std::string_view key);

@@ -90,10 +90,13 @@ json parse_unique(const std::string& path, std::string_view text, std::string& r
   if (!is_json_depth_within(text, kHeaderDepth)) {
     throw weights_errors::format(path, "the header nests deeper than a list in a tensor's entry");
   }
+  if (const auto refusal = json_refusal(text, kListsJson, /*is_ordered=*/false)) {
+    throw weights_errors::format(path, "of the header, " + *refusal);
+  }
   KeyWatch watch;
   json::sax_parse(text, &watch);
   repeated = watch.repeated();
-  return parse_foreign_json(text);
+  return parse_foreign_json(text, kListsJson);
 }
 
 std::map<std::string, std::string> read_metadata(const std::string& path, const json& node) {

@@ -93,8 +93,8 @@ class Call {
 
   std::vector<int64_t> counts_at(size_t i) const {
     std::vector<int64_t> counts;
-    if (argument(i, Kind::kTuple).items.size() > kMaxDims) fail("has too many dims");
-    for (const PickleValue* item : argument(i, Kind::kTuple).items) {
+    if (argument(i, Kind::kTuple).items().size() > kMaxDims) fail("has too many dims");
+    for (const PickleValue* item : argument(i, Kind::kTuple).items()) {
       if (item->kind != Kind::kNumber || item->number < 0) fail("is called with an invalid size");
       counts.push_back(item->number);
     }
@@ -116,7 +116,7 @@ PickleValue of_kind(Kind kind) {
 /// `type_at`: index of the dtype argument. Without one, the dtype is that of the storage.
 PickleValue rebuild_tensor(const Call& call, std::optional<size_t> type_at) {
   PickledTensor tensor;
-  tensor.storage = call.argument(0, Kind::kStorage).tensor->storage;
+  tensor.storage = call.argument(0, Kind::kStorage).tensor().storage;
   tensor.dtype = tensor.storage.dtype;
   tensor.offset = call.count_at(1);
   tensor.sizes = call.counts_at(2);
@@ -124,12 +124,12 @@ PickleValue rebuild_tensor(const Call& call, std::optional<size_t> type_at) {
   if (tensor.sizes.size() != tensor.strides.size())
     call.fail("has different numbers of sizes and strides");
   if (type_at) {
-    const auto type = element_types().find(call.argument(*type_at, Kind::kGlobal).text);
+    const auto type = element_types().find(call.argument(*type_at, Kind::kGlobal).text());
     if (type == element_types().end()) call.fail("is called with an unknown dtype");
     tensor.dtype = type->second;
   }
   PickleValue value = of_kind(Kind::kTensor);
-  value.tensor = std::make_shared<const PickledTensor>(std::move(tensor));
+  value.change().tensor = std::make_shared<const PickledTensor>(std::move(tensor));
   return value;
 }
 
@@ -139,7 +139,7 @@ PickleValue sequence(const Call& call, Kind kind) {
   PickleValue value = of_kind(kind);
   if (call.count() == 0) return value;
   const bool is_list = kind == Kind::kList;
-  value.items = call.argument(0, is_list ? Kind::kList : Kind::kTuple).items;
+  value.change().items = call.argument(0, is_list ? Kind::kList : Kind::kTuple).items();
   return value;
 }
 
@@ -147,10 +147,11 @@ PickleValue sequence(const Call& call, Kind kind) {
 PickleValue ordered_dict(const Call& call) {
   PickleValue value = of_kind(Kind::kDict);
   if (call.count() == 0) return value;
-  for (const PickleValue* pair : call.argument(0, Kind::kList).items) {
+  for (const PickleValue* pair : call.argument(0, Kind::kList).items()) {
     const bool is_sequence = pair->kind == Kind::kTuple || pair->kind == Kind::kList;
-    if (!is_sequence || pair->items.size() != 2) call.fail("is not called with a list of pairs");
-    value.items.insert(value.items.end(), pair->items.begin(), pair->items.end());
+    if (!is_sequence || pair->items().size() != 2) call.fail("is not called with a list of pairs");
+    std::vector<PickleValue*>& items = value.change().items;
+    items.insert(items.end(), pair->items().begin(), pair->items().end());
   }
   return value;
 }
@@ -222,18 +223,18 @@ PickleValue call_global(const std::string& path, const std::string& name,
 
 PickleValue persistent_storage(const std::string& path, const PickleValue& id) {
   static const std::string kName = "persistent id";
-  const Call call(path, kName, id.items);
-  if (id.kind != Kind::kTuple || call.argument(0, Kind::kText).text != "storage") {
+  const Call call(path, kName, id.items());
+  if (id.kind != Kind::kTuple || call.argument(0, Kind::kText).text() != "storage") {
     call.fail("is not a tuple ('storage', type, key, location, count)");
   }
-  const auto type = storage_types().find(call.argument(1, Kind::kGlobal).text);
+  const auto type = storage_types().find(call.argument(1, Kind::kGlobal).text());
   if (type == storage_types().end()) call.fail("has an unknown storage type");
-  const std::string& key = call.argument(2, Kind::kText).text;
+  const std::string& key = call.argument(2, Kind::kText).text();
   if (key.size() > kMaxKeyBytes) call.fail("has a storage key that is too long");
   PickledTensor holder;
   holder.storage = {key, type->second, call.count_at(4)};
   PickleValue value = of_kind(Kind::kStorage);
-  value.tensor = std::make_shared<const PickledTensor>(std::move(holder));
+  value.change().tensor = std::make_shared<const PickledTensor>(std::move(holder));
   return value;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "weights/archives.h"
+#include "weights/shape_text.h"
 #include "weights/weight_mapping.h"
 #include "weights/weights_errors.h"
 
@@ -20,6 +21,12 @@ using Kind = PickleValue::Kind;
 using weights_errors::torch_format;
 
 constexpr std::string_view kPickleName = "data.pkl";
+/// Most elements of all views of a storage, as a multiple of what it stores: tied weights are two
+/// views of one. Without a limit, a view with stride 0 has 2^40 elements in a file of 600 bytes.
+constexpr uint64_t kMaxViews = 16;
+/// What an entry takes, besides its sizes and strides: 600 bytes in the maps of all that look for
+/// tensors by name. An honest one has 110 bytes in the pickle; a name for a known tensor has eight.
+constexpr uint64_t kEntryValues = 96;
 
 /// Returns the folder of data.pkl, in which every entry of the archive is.
 std::string archive_folder(const std::string& path, const std::map<std::string, ZipEntry>& files) {
@@ -33,8 +40,8 @@ std::string archive_folder(const std::string& path, const std::map<std::string, 
 }
 
 bool holds_tensors(const PickleValue& dict) {
-  for (size_t i = 1; i < dict.items.size(); i += 2) {
-    if (dict.items[i]->kind == Kind::kTensor) return true;
+  for (size_t i = 1; i < dict.items().size(); i += 2) {
+    if (dict.items()[i]->kind == Kind::kTensor) return true;
   }
   return false;
 }
@@ -46,12 +53,19 @@ const PickleValue& state_dict(const std::string& path, const PickleValue& root) 
     if (found != nullptr && found->kind == Kind::kDict && holds_tensors(*found)) return *found;
   }
   std::vector<std::string> keys;
-  for (size_t i = 0; root.kind == Kind::kDict && i < root.items.size() && i < 40; i += 2) {
-    keys.push_back("'" + root.items[i]->text + "'");
+  for (size_t i = 0; root.kind == Kind::kDict && i < root.items().size() && i < 40; i += 2) {
+    keys.push_back("'" + root.items()[i]->text() + "'");
   }
   throw torch_format(
       path, fmt::format("it contains no dictionary of tensors{}",
                         keys.empty() ? "" : fmt::format("; its keys: {}", fmt::join(keys, ", "))));
+}
+
+/// Returns the number of elements of a view whose `reach` has no overflow.
+uint64_t count_of_view(const PickledTensor& tensor) {
+  uint64_t count = 1;
+  for (const int64_t size : tensor.sizes) count *= static_cast<uint64_t>(size);
+  return count;
 }
 
 /// Returns how many elements of the storage a view needs. Returns nothing on overflow.
@@ -82,10 +96,10 @@ void check_kind(const std::string& path, std::string_view bytes) {
 }
 
 /// Opens the file itself, or the weights in a .nemo archive.
-ArchiveMember open_zip(const std::string& path) {
+ArchiveMember open_zip(const std::string& path, ReadingBudget& budget) {
   auto mapping = std::make_shared<WeightMapping>(path);
   if (is_archive({mapping->begin(), mapping->size()})) {
-    return open_archive_member(path, "model_weights.ckpt");
+    return open_archive_member(path, "model_weights.ckpt", budget);
   }
   const uint64_t size = mapping->size();
   return {std::move(mapping), 0, size};
@@ -93,13 +107,14 @@ ArchiveMember open_zip(const std::string& path) {
 
 }  // namespace
 
-Pickle TorchFile::open_archive(const std::string& path, const ArchiveMember& zip) {
+Pickle TorchFile::open_archive(const std::string& path, const ArchiveMember& zip,
+                               ReadingBudget& budget) {
   path_ = path;
   mapping_ = zip.mapping;
   begin_ = zip.begin;
   const std::string_view bytes(zip.mapping->begin() + zip.begin, zip.size);
   check_kind(path, bytes);
-  files_ = read_zip_directory(path, zip);
+  files_ = read_zip_directory(budget, zip);
   folder_ = archive_folder(path, files_);
   const auto bytes_of = [&](std::string_view name) {
     const auto it = files_.find(folder_ + std::string(name));
@@ -110,40 +125,61 @@ Pickle TorchFile::open_archive(const std::string& path, const ArchiveMember& zip
   if (!order.empty() && order != "little") {
     throw torch_format(path, "its byte order is not little-endian");
   }
-  return read_pickle(path, bytes_of(kPickleName));
+  return read_pickle(budget, bytes_of(kPickleName));
 }
 
-TorchFile TorchFile::open(const std::string& path) {
+TorchFile TorchFile::open(const std::string& path, ReadingBudget& budget) {
   TorchFile file;
-  file.read_entries(file.open_archive(path, open_zip(path)));
+  file.read_entries(file.open_archive(path, open_zip(path, budget), budget), budget);
   return file;
 }
 
-TorchFile TorchFile::open_tensor(const std::string& path, const ArchiveMember& part) {
+TorchFile TorchFile::open_tensor(const std::string& path, const ArchiveMember& part,
+                                 ReadingBudget& budget) {
   TorchFile file;
-  const Pickle pickle = file.open_archive(path, part);
+  const Pickle pickle = file.open_archive(path, part, budget);
   if (pickle.root->kind != Kind::kTensor) throw torch_format(path, "a part of it is not a tensor");
-  file.add("", *pickle.root->tensor);
+  file.add("", pickle.root->tensor());
   return file;
 }
 
 void TorchFile::add(const std::string& name, const PickledTensor& tensor) {
-  storage_of(name, tensor);
+  count_view(name, tensor, storage_of(name, tensor));
   entries_[name] = tensor;
 }
 
-void TorchFile::read_entries(const Pickle& pickle) {
+void TorchFile::count_view(const std::string& name, const PickledTensor& tensor,
+                           const ZipEntry& storage) {
+  // No overflow: `reach` allows no more than 2^59 elements, of at most 16 bytes.
+  const uint64_t width = c10::elementSize(tensor.dtype);
+  const uint64_t count = count_of_view(tensor);
+  uint64_t& all = view_bytes_[tensor.storage.key];
+  if (count > kMaxViews * (storage.size / width) ||
+      all + count * width > kMaxViews * storage.size) {
+    throw torch_format(
+        path_,
+        fmt::format("tensor '{}' of shape {} is a view of a storage of {} elements, of which "
+                    "all tensors together may have at most {} times as many; expected "
+                    "tensors without stride 0 and overlaps: save it with .contiguous()",
+                    name, shape_text(tensor.sizes), storage.size / width, kMaxViews));
+  }
+  all += count * width;
+}
+
+void TorchFile::read_entries(const Pickle& pickle, ReadingBudget& budget) {
   const PickleValue& dict = state_dict(path_, *pickle.root);
-  for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
-    const PickleValue& key = *dict.items[i];
-    const PickleValue& value = *dict.items[i + 1];
+  for (size_t i = 0; i + 1 < dict.items().size(); i += 2) {
+    const PickleValue& key = *dict.items()[i];
+    const PickleValue& value = *dict.items()[i + 1];
     if (key.kind != Kind::kText)
       throw torch_format(path_, "a key of its state dict is not a string");
-    if (value.kind == Kind::kNone || key.text.ends_with("_extra_state")) continue;  // no tensor
+    budget.take_bytes(key.text().size());  // a pickle can refer to one long text many times
+    if (value.kind == Kind::kNone || key.text().ends_with("_extra_state")) continue;  // no tensor
     if (value.kind != Kind::kTensor) {
-      throw torch_format(path_, "'" + key.text + "' in its state dict is not a tensor");
+      throw torch_format(path_, "'" + key.text() + "' in its state dict is not a tensor");
     }
-    add(key.text, *value.tensor);
+    budget.take_values(kEntryValues + 2 * value.tensor().sizes.size());
+    add(key.text(), value.tensor());
   }
 }
 

@@ -24,12 +24,17 @@ struct StoredBytes;
 /// memory.
 class TorchFile {
  public:
-  /// Checks the archive, the pickle and the position of every tensor.
-  /// Errors: [weights/unreadable], [weights/format], [weights/refused].
-  static TorchFile open(const std::string& path);
+  /// Checks the archive, the pickle, and the position and size of every tensor. Their readers share
+  /// `budget`. Errors: [weights/unreadable], [weights/format], [weights/refused], [io/too-much].
+  static TorchFile open(const std::string& path, ReadingBudget& budget);
+  static TorchFile open(const std::string& path) {
+    ReadingBudget budget(path);
+    return open(path, budget);
+  }
   /// Opens a part of a file in which torch.save wrote one tensor, whose name here is "". `path` is
   /// for messages. Errors: as `open`.
-  static TorchFile open_tensor(const std::string& path, const ArchiveMember& part);
+  static TorchFile open_tensor(const std::string& path, const ArchiveMember& part,
+                               ReadingBudget& budget);
 
   const std::map<std::string, PickledTensor>& entries() const { return entries_; }
   /// Errors: [weights/no-tensor] with the nearest name.
@@ -42,8 +47,10 @@ class TorchFile {
  private:
   TorchFile() = default;
   /// Reads the directory of the zip archive, and returns its pickle.
-  Pickle open_archive(const std::string& path, const ArchiveMember& zip);
-  void read_entries(const Pickle& pickle);
+  Pickle open_archive(const std::string& path, const ArchiveMember& zip, ReadingBudget& budget);
+  void read_entries(const Pickle& pickle, ReadingBudget& budget);
+  /// Charges a view to its storage. Errors: [weights/format].
+  void count_view(const std::string& name, const PickledTensor& tensor, const ZipEntry& storage);
   void add(const std::string& name, const PickledTensor& tensor);
   /// The stored file of a tensor's storage, after checking that it contains the whole tensor.
   const ZipEntry& storage_of(const std::string& name, const PickledTensor& tensor) const;
@@ -52,6 +59,7 @@ class TorchFile {
   std::string folder_;  // in the archive, including the slash
   std::map<std::string, ZipEntry> files_;
   std::map<std::string, PickledTensor> entries_;
+  std::map<std::string, uint64_t> view_bytes_;  // by storage: of all its views together
   std::shared_ptr<WeightMapping> mapping_;
   uint64_t begin_ = 0;  // start of the zip archive in the mapping
 };

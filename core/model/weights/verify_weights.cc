@@ -45,7 +45,19 @@ class ShardVerifier {
     const size_t before = verdict_.findings.size();
     verdict_.attempt([&] { files_->check_whole(name); });
     if (verdict_.findings.size() > before) damaged_.insert(name);
-    verdict_.num_files += name.ends_with(".safetensors") ? 1 : 0;
+    if (!name.ends_with(".safetensors")) return;
+    ++verdict_.num_files;
+    if (damaged_.count(name) == 0) verdict_.attempt([&] { find_unlisted(name); });
+  }
+
+  /// Finds tensors that the index leaves out: whoever loads the checkpoint would not get them.
+  void find_unlisted(const std::string& file) {
+    const SafetensorsFile& tensors = files_->tensors(file);
+    for (const std::string& name : unlisted_tensors(tensors, file, *files_->index())) {
+      verdict_.findings.push_back(fmt::format("{}: it does not list tensor '{}', which {} has",
+                                              files_->path(CheckpointIndex::kFile), name,
+                                              tensors.path()));
+    }
   }
 
   /// Finds files that the index does not list. They do not belong to the checkpoint.

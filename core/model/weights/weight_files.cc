@@ -29,22 +29,26 @@ std::map<std::string, TensorFacts> spec_of(const OneFile& file) {
   return facts;
 }
 
-OneFile open_weights(const std::string& path) {
+OneFile open_weights(const std::string& path, ReadingBudget budget) {
+  budget.keep_time();
   const std::filesystem::path file = path;
   if (file.filename() == CheckpointIndex::kFile) {
     return ShardFiles::open(file.parent_path().string(), "model");
   }
   if (file.filename() == DistributedFolder::kMetadata) {
-    return DistributedFolder::open(file.parent_path().string());
+    return DistributedFolder::open(file.parent_path().string(), budget);
   }
-  if (is_torch_file(path)) return TorchFile::open(path);
+  if (is_torch_file(path)) return TorchFile::open(path, budget);
   return SafetensorsFile::open(path);
 }
 
 }  // namespace
 
 struct WeightFiles::Content {
+  explicit Content(const std::string& place) : path(place), budget(place) {}
+
   std::string path;
+  ReadingBudget budget;  // of all files together, while they are opened
   std::map<std::string, OneFile> files;
   std::map<std::string, const OneFile*> home;
   std::map<std::string, TensorFacts> facts;
@@ -57,7 +61,9 @@ struct WeightFiles::Content {
 
   const OneFile& open(const std::string& file) {
     const auto it = files.find(file);
-    return it != files.end() ? it->second : files.emplace(file, open_weights(file)).first->second;
+    if (it != files.end()) return it->second;
+    const ReadingBudget of_file = budget.of_file(file);
+    return files.emplace(file, open_weights(file, of_file)).first->second;
   }
 
   void add(const std::string& name, const TensorFacts& known, const OneFile& file,
@@ -108,8 +114,7 @@ WeightFiles& WeightFiles::operator=(WeightFiles&&) noexcept = default;
 WeightFiles::~WeightFiles() = default;
 
 WeightFiles WeightFiles::open(const std::string& path) {
-  auto content = std::make_unique<Content>();
-  content->path = path;
+  auto content = std::make_unique<Content>(path);
   const WeightFolder folder = find_weights(path);
   if (folder.index) {
     content->add_indexed(*folder.index);

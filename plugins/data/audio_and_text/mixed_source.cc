@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "s2s/error.h"
-#include "s2s/foreign_text.h"
+#include "s2s/nn/weights.h"
 #include "s2s/registry.h"
 
 namespace s2s::audio_and_text {
@@ -96,14 +96,13 @@ void MixedSource::restore(const std::string& state) {
   num_batches_ = 0;
   if (!state.empty()) {
     try {
-      const auto json =
-          is_json_depth_within(state) ? nlohmann::json::parse(state) : nlohmann::json();
-      audio = json.at("audio").get<std::string>();
-      text = json.at("text").get<std::string>();
-      num_batches_ = json.at("batches").get<int64_t>();
-    } catch (const nlohmann::json::exception& error) {
+      Config saved = parse_json(state, path_);  // limits depth and values
+      audio = saved["audio"].as_string("audio");
+      text = saved["text"].as_string("text");
+      num_batches_ = saved["batches"].as_int("batches");
+    } catch (const Error& error) {
       throw Error(ExitCode::kData, "data/state",
-                  path_ + ": not a position in mixed data: " + error.what() +
+                  path_ + ": not a position in mixed data: " + error.message() +
                       "\n  expected: one that a checkpoint of this kind of data saved; start a new "
                       "run");
     }

@@ -16,6 +16,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kUsualFile = "tokenizer.json";
 constexpr const char* kSettings[] = {"tokenizer_config.json", "special_tokens_map.json"};
+/// A vocabulary of 262,144 tokens has 33 MB. Settings have 200 bytes for each token that is added;
+/// speech models add 65,536.
+constexpr size_t kSettingsBytes = size_t{32} << 20;
+/// Of a file of any size, and then one for each so many bytes: a token takes 15 and more.
+constexpr size_t kAnyValues = 200'000;
+constexpr size_t kBytesPerValue = 8;
 
 struct Role {
   const char* option;              // bos_id
@@ -49,15 +55,35 @@ const Role& pad_role() {
   return role;
 }
 
+bool is_settings(const fs::path& path) {
+  return std::find(std::begin(kSettings), std::end(kSettings), path.filename()) !=
+         std::end(kSettings);
+}
+
+/// True when JSON may have more values than `most`. A value of two bytes takes a hundred in memory.
+bool has_more_values(std::string_view text, size_t most) {
+  size_t values = 1;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size() && values <= most; ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (c == '[' || c == '{' || c == ',')) {
+      ++values;
+    }
+  }
+  return values > most;
+}
+
 /// The only .json of a folder that is not a settings file; "" if there are none or several.
 std::string only_json(const fs::path& folder) {
   std::vector<std::string> found;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    const bool settings =
-        std::find(std::begin(kSettings), std::end(kSettings), name) != std::end(kSettings);
-    if (entry.path().extension() == ".json" && !settings) found.push_back(entry.path().string());
+    const bool is_json = entry.path().extension() == ".json";
+    if (is_json && !is_settings(entry.path())) found.push_back(entry.path().string());
   }
   return found.size() == 1 ? found.front() : "";
 }
@@ -217,10 +243,17 @@ TokenizerFiles find_files(const std::string& path, const std::string& place) {
 
 nlohmann::json read_json(const std::string& path, const std::string& place) {
   try {
-    const std::string text = read_small_file(path);
+    const std::string text =
+        read_small_file(path, is_settings(path) ? kSettingsBytes : kSmallFileBytes);
     if (!is_json_depth_within(text)) {
       throw errors::unreadable(
           place, path, "it is nested deeper than " + std::to_string(kJsonDepth) + " levels");
+    }
+    if (const size_t most = std::max(kAnyValues, text.size() / kBytesPerValue);
+        has_more_values(text, most)) {
+      throw errors::unreadable(place, path,
+                               "it has more than " + std::to_string(most) +
+                                   " values; expected one for each 8 bytes, as in a vocabulary");
     }
     return nlohmann::json::parse(text);
   } catch (const std::system_error& error) {

@@ -79,6 +79,31 @@ TEST_CASE("objects that keep their order have a limit of members together, other
   CHECK_THROWS_AS(parse_foreign_json<nlohmann::ordered_json>(text), nlohmann::json::parse_error);
 }
 
+TEST_CASE("a text of more values than its reader needs is refused before the first one is made") {
+  using s2s::JsonLimit;
+  const auto list = [](size_t values) {
+    std::string text = "[0";
+    for (size_t i = 1; i < values; ++i) text += ",0";
+    return text + "]";
+  };
+  constexpr JsonLimit kFew{.any_values = 8, .bytes_per_value = 0};
+  CHECK(parse_foreign_json(list(7), kFew).size() == 7);  // and the list itself
+  CHECK_THROWS_WITH_AS(parse_foreign_json(list(8), kFew),
+                       doctest::Contains("it has more than 8 values"), nlohmann::json::parse_error);
+  CHECK(try_parse_foreign_json(list(8), kFew).is_discarded());
+  CHECK(try_parse_foreign_json("[[],[],[],[],[]]", kFew).is_discarded());
+  CHECK(try_parse_foreign_json("[{},{},{},{},{}]", kFew).is_discarded());
+  CHECK(parse_foreign_json(R"({"a,[{": ",,,,,,,,,,[[[[{{{{"})", kFew).is_object());
+  // In proportion to the text.
+  constexpr JsonLimit kLong{.any_values = 8, .bytes_per_value = 4};
+  CHECK(parse_foreign_json("[0,      0,      0,      0,      0,      0]", kLong).size() == 6);
+  CHECK(try_parse_foreign_json(list(40), kLong).is_discarded());
+  const std::string wide = R"({"a":)" + list(20'000'000) + "}";  // 40 MB, 165 times that as a tree
+  CHECK(try_parse_foreign_json(wide).is_discarded());
+  CHECK(try_parse_foreign_json<nlohmann::ordered_json>(wide, s2s::kVocabularyJson).is_discarded());
+  CHECK(parse_foreign_json(list(199'999)).size() == 199'999);
+}
+
 TEST_CASE("what goes to a terminal has no controls of somebody else") {
   CHECK(printable("plain \xC3\xBC, two\n  lines\tand a tab") ==
         "plain \xC3\xBC, two\n  lines\tand a tab");

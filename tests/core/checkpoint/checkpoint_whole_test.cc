@@ -19,6 +19,7 @@
 #include "core/checkpoint/save_step.h"
 #include "core/train/fake_run.h"
 #include "s2s/error.h"
+#include "weights/checkpoint_files.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/verify_weights.h"
 
@@ -303,4 +304,46 @@ TEST_CASE("a checkpoint with what no index lists, and one through links, is told
         std::string::npos);
   CHECK((findings[0] + findings[1]).find("tokenizer/more.json does not belong") !=
         std::string::npos);
+}
+
+TEST_CASE("an index that leaves out tensors of its files is a finding, and the folder not whole") {
+  TemporaryFolder folder;
+  FakeRun run;
+  const std::string path = save_step(folder.path(), run, 1);
+  s2s::CheckpointIndex index = s2s::read_checkpoint_index(path);
+  REQUIRE(index.groups.at("model").erase("linear.bias") == 1);
+  write(path + "/index.json", s2s::format_checkpoint_index(index));
+  const auto findings = s2s::verify_checkpoint(path).findings;
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0] == path + "/index.json: it does not list tensor 'linear.bias', which " + path +
+                           "/model.safetensors has");
+  CHECK(s2s::checkpoint_fault(path, s2s::ProofDepth::kHeaders) ==
+        path + "/model.safetensors has linear.bias, which the index does not list");
+}
+
+TEST_CASE(
+    "a weight file that is a link out of its checkpoint is refused, but for a cache's blobs") {
+  TemporaryFolder folder;
+  FakeRun run;
+  const std::string path = save_step(folder.path(), run, 1);
+  const fs::path file = fs::path(path) / "model.safetensors";
+  fs::rename(file, folder / "elsewhere");
+  fs::create_symlink(folder / "elsewhere", file);
+  const auto findings = s2s::verify_checkpoint(path).findings;
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].find("[checkpoint/damaged] " + file.string()) != std::string::npos);
+  CHECK(findings[0].find("it is a link out of its folder, to ") != std::string::npos);
+  CHECK(s2s::checkpoint_fault(path, s2s::ProofDepth::kLengths).find("link out of its folder") !=
+        std::string::npos);
+  CHECK_THROWS_WITH_AS(s2s::ShardFiles::open(path, "model"),
+                       doctest::Contains("a link out of its folder"), s2s::Error);
+  // As `huggingface-cli download` leaves a checkpoint that somebody published.
+  const fs::path model = folder.path() / "models--a--b";
+  fs::create_directories(model / "blobs");
+  fs::create_directories(model / "snapshots");
+  fs::rename(folder / "elsewhere", model / "blobs" / "0123");
+  fs::rename(path, model / "snapshots" / "abcd");
+  fs::remove(model / "snapshots/abcd/model.safetensors");
+  fs::create_symlink("../../blobs/0123", model / "snapshots/abcd/model.safetensors");
+  CHECK(s2s::verify_checkpoint((model / "snapshots/abcd").string()).findings.empty());
 }

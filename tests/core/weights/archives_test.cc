@@ -74,6 +74,22 @@ TEST_CASE("an archive that would fill the disk is refused before anything is unp
   CHECK(has(archive_error(gzip(bomb)), "bytes contains a member of 314572800 bytes"));
 }
 
+TEST_CASE("what is skipped in a packed archive counts as unpacked") {
+  // 4 GiB of zeros before the weights, said and really there.
+  std::string before = tar_header("a", size_t{4} << 30) + nemo_archive();
+  CHECK(has(archive_error(gzip(before)), "contains a member of 4294967296 bytes, 'a', which ends"));
+  // Many members that are small enough one by one.
+  std::string many;
+  const std::string zeros(size_t{1} << 20, '\0');
+  for (int i = 0; i < 300; ++i) many += tar_entry("a" + std::to_string(i), zeros);
+  CHECK(has(archive_error(gzip(many + nemo_archive())), "of the content; at most 100 times"));
+  // As many that are worth their size.
+  const TemporaryFolder folder;
+  many.clear();
+  for (int i = 0; i < 10; ++i) many += tar_entry("a" + std::to_string(i), zeros);
+  check_same_archive(s2s::read_weights(folder.write("m.nemo", gzip(many + nemo_archive()))));
+}
+
 TEST_CASE("archives that are damaged, or hold something else, say so") {
   const std::string good = nemo_archive();
   CHECK(has(archive_error(gzip(gzip(good))), "the archive is compressed more than once"));

@@ -8,6 +8,7 @@
 #include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
+#include "core/weights/torch_zip.h"
 #include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
 
@@ -94,6 +95,62 @@ TEST_CASE("every cut and every changed byte of a file gives an error or tensors,
     });
     CHECK((error.empty() || has(error, "[weights/")));
   }
+}
+
+TEST_CASE("views of a storage have at most 16 times its elements, one by one and together") {
+  const auto many = [](int64_t count, const PickledView& view) {
+    std::vector<PickledView> views(static_cast<size_t>(count), view);
+    for (size_t i = 0; i < views.size(); ++i) views[i].name = "t" + std::to_string(i);
+    return views;
+  };
+  const PickledView whole{"a", {4}, {1}};
+  CHECK(torch_error(torch_file_of({whole}, 4)) == "");
+  CHECK(torch_error(torch_file_of({{"a", {16}, {0}}}, 1)) == "");
+  CHECK(torch_error(torch_file_of(many(16, whole), 4)) == "");
+  const std::vector<PickledView> hostile[] = {
+      {{"a", {17}, {0}}},
+      {{"a", {int64_t{1} << 40}, {0}}},  // x.expand(2**40)
+      {{"a", {int64_t{1} << 20, int64_t{1} << 20}, {0, 0}}},
+      {{"a", {1'000'000, 1'000'000, 4}, {0, 0, 1}}},  // overlapping
+      {{"a", {40, 40}, {0, 1}}},
+      many(100, {"a", {int64_t{1} << 31}, {0}}),
+      many(17, whole),
+  };
+  for (const auto& views : hostile) {
+    const size_t num_stored = views[0].strides.back() == 0 ? 1 : 4;
+    const std::string error = torch_error(torch_file_of(views, num_stored));
+    INFO(error);
+    CHECK(has(error, "[weights/format]"));
+  }
+  const std::string error = torch_error(torch_file_of({{"a", {int64_t{1} << 40}, {0}}}, 1));
+  CHECK(has(error, "tensor 'a' of shape [1099511627776] is a view of a storage of 1 elements"));
+  CHECK(has(error, "save it with .contiguous()"));
+  // No element, in as many dims as one likes.
+  CHECK(torch_error(torch_file_of({{"a", {int64_t{1} << 40, 0}, {0, 0}}}, 1)) == "");
+}
+
+TEST_CASE("storages of one archive share no bytes") {
+  const std::string data(400, '\0');
+  const std::string pickle = pickled_state_dict({{"a", {100}, {1}, "0"}, {"b", {100}, {1}, "1"}});
+  const std::string content = zip_local_header("x/data.pkl", pickle.size()) + pickle +
+                              zip_local_header("x/data/0", data.size()) + data;
+  const uint64_t second = content.size() - data.size() - zip_local_header("x/data/0", 0).size();
+  const std::vector<ZipPlace> places = {{"x/data.pkl", 0, pickle.size()},
+                                        {"x/data/0", second, data.size()},
+                                        {"x/data/1", second, data.size()}};
+  CHECK(has(torch_error(content + zip_end(content, places)),
+            "entries 'x/data/0' and 'x/data/1' have bytes in common"));
+}
+
+TEST_CASE("a pickle that refers to one long name again and again is refused") {
+  // 8 MB of text, 100,000 times: a map of names would compare a terabyte.
+  std::string pickle = "\x80\x02}" + pickled_text(std::string(8'000'000, 'n')) + "q\x01" + "0" +
+                       pickled_view({"", {0}, {1}}) + "q\x02" + "0(";
+  for (int i = 0; i < 100'000; ++i) pickle += "h\x01h\x02";
+  const std::string error =
+      torch_error(stored_zip({{"x/data.pkl", pickle + "u."}, {"x/data/0", std::string(4, '\0')}}));
+  CHECK(has(error, "[io/too-much]"));
+  CHECK(has(error, "bytes of content to read"));
 }
 
 TEST_CASE("files that are not of torch.save say what they are") {
