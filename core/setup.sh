@@ -89,6 +89,21 @@ with_cuda() {
   esac
 }
 
+# A run path that ends with a colon makes the loader look in the current folder, which may be a
+# downloaded one: NVIDIA's wheel of cuSPARSELt has "$ORIGIN:". The colon becomes the text's end.
+close_run_paths() {  # close_run_paths SITE_PACKAGES
+  local library at
+  [ ! -e "$1/.run-paths-closed" ] || return 0
+  for library in "$1"/nvidia/*/lib/*.so*; do
+    [ -f "$library" ] || continue
+    for at in $(LC_ALL=C grep -obUaP '\$ORIGIN:\x00' "$library" | cut -d: -f1); do
+      printf '\0' | dd of="$library" bs=1 seek=$((at + 7)) conv=notrunc status=none
+      say "run path of $(basename "$library"): no longer the current folder"
+    done
+  done
+  touch "$1/.run-paths-closed"
+}
+
 # Sets torch_root; downloads the wheel once.
 install_torch() {
   local candidate
@@ -118,6 +133,7 @@ install_torch() {
     fi || fail torch "pip could not install torch $torch_version; is there network and space?"
     touch "$venv/.complete"
   fi
+  close_run_paths "$(echo "$venv"/lib/python3*/site-packages)"
   flock -u 9
   torch_root=$(echo "$venv"/lib/python3*/site-packages/torch)
   say "LibTorch: $torch_root"

@@ -7,14 +7,17 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/interrupted_calls.h"
+
 namespace s2s::launch {
 
 std::string new_token() {
   std::array<unsigned char, 16> bytes{};
   size_t num_read = 0;
+  InterruptedCalls interrupted;
   while (num_read < bytes.size()) {
     const ssize_t count = ::getrandom(bytes.data() + num_read, bytes.size() - num_read, 0);
-    if (count < 0 && errno != EINTR) {
+    if (count < 0 && !interrupted.again()) {
       throw std::system_error(errno, std::generic_category(), "getrandom");
     }
     num_read += static_cast<size_t>(std::max<ssize_t>(count, 0));

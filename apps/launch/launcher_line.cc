@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/interrupted_calls.h"
+
 namespace s2s::launch {
 namespace {
 
@@ -44,9 +46,10 @@ bool LauncherLine::tell(const std::string& message) const {
   if (descriptor_ < 0) return false;
   const char* next = message.c_str();
   size_t left = message.size() + 1;  // including the terminating zero
+  InterruptedCalls interrupted;
   while (left > 0) {
     const ssize_t count = ::write(descriptor_, next, left);
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && interrupted.again()) continue;
     if (count <= 0) return false;
     next += count;
     left -= static_cast<size_t>(count);

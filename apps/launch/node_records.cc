@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/foreign_json.h"
+#include "base/interrupted_calls.h"
 
 namespace s2s::launch {
 namespace {
@@ -18,9 +19,10 @@ constexpr char kMark = '\x1e';
 constexpr size_t kMaxText = 600;  // bytes of a line, at most three for each in JSON
 
 void write_all(const std::string& text) {
+  InterruptedCalls interrupted;
   for (size_t done = 0; done < text.size();) {
     const ssize_t count = ::write(STDERR_FILENO, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && interrupted.again()) continue;
     if (count <= 0) return;
     done += static_cast<size_t>(count);
   }

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/interrupted_calls.h"
 #include "base/text.h"
 
 namespace s2s::launch {
@@ -165,9 +166,10 @@ void ChildProgram::send(const std::string& text) {
 }
 
 void ChildProgram::flush() {
+  InterruptedCalls interrupted;
   while (input_ >= 0 && !to_send_.empty()) {
     const ssize_t count = ::write(input_, to_send_.data(), to_send_.size());
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && interrupted.again()) continue;
     if (count < 0 && errno == EAGAIN) return;
     // The program has ended or does not read: its exit code says so.
     if (count <= 0) to_send_.clear();

@@ -23,9 +23,11 @@ namespace s2s::run {
 
 namespace {
 
+MessageFilter g_filter = nullptr;
+
 /// Prints the error message that ends this process. A rank sends it to its launcher instead.
 void show(const launch::LauncherLine& launcher, const std::string& text) {
-  const std::string message = printable(text);
+  const std::string message = printable(g_filter == nullptr ? text : g_filter(text));
   launch::write_error_file(message);
   if (!launcher.tell(message)) std::fprintf(stderr, "%s\n", message.c_str());
 }
@@ -247,7 +249,8 @@ struct EndOfParsers {
 
 }  // namespace
 
-int run_program(int argc, char** argv, void (*setup)(const Command&)) {
+int run_program(int argc, char** argv, void (*setup)(const Command&), MessageFilter filter) {
+  g_filter = filter;
   const launch::LauncherLine launcher;
   CLI::App app{"s2s-run: trains, evaluates and runs duplex speech-to-speech models", "s2s-run"};
   app.set_version_flag("-v,--version", S2S_VERSION_TEXT);

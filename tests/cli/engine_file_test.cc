@@ -219,6 +219,23 @@ TEST_CASE("optimizers, schedules and monitors of a DeepSpeed file are ours") {
               {"write cycle_momentum: false in params"});
 }
 
+TEST_CASE("other optimizers of a DeepSpeed file are ours, with DeepSpeed's defaults") {
+  check_lines(show_strategy("deepspeed", R"({"optimizer": {"type": "SGD", "params":
+                {"lr": 0.01, "momentum": 0.9, "nesterov": true}}})"),
+              {"name: sgd", "lr: 0.01", "momentum: 0.9", "nesterov: true"});
+  check_lines(show_strategy("deepspeed", R"({"optimizer": {"type": "Lion", "params": {}}})"),
+              {"name: lion", "lr: 0.001", "betas: [0.9, 0.99]", "weight_decay: 0.0"});
+  check_lines(show_strategy("deepspeed", R"({"optimizer": {"type": "Muon", "params":
+                {"lr": 1e-3, "muon_lr": 0.03, "betas": [0.8, 0.9], "ns_method": "gram"}}})"),
+              {"name: muon", "lr: 0.03", "adamw_lr: 1e-3", "adamw_betas: [0.8, 0.9]",
+               "adamw_eps: 1e-10", "weight_decay: 0.0", "ignored: optimizer.params.ns_method"});
+  check_lines(show_strategy("deepspeed", R"({"optimizer": {"type": "Adafactor"}})"),
+              {"[config/engine-key] optimizer.type", "torch.optim.Adafactor",
+               "write model.optimizer: {name: adafactor}"});
+  check_lines(show("training: {optimizer: adafactor, learning_rate: 1e-4}\n", "", "model"),
+              {"name: adafactor", "relative_step: false", "scale_parameter: false", "lr: 1e-4"});
+}
+
 TEST_CASE("unknown keys have suggestions, and what is not implemented is refused when it is on") {
   const CommandResult unknown = show_strategy(
       "deepspeed", R"({"zero_optimisation": {"stage": 2}, "bf16": {"enable": true}})");

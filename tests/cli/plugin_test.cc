@@ -142,6 +142,18 @@ TEST_CASE("plugin check builds tiny instances and asks for what their interfaces
   }
 }
 
+TEST_CASE("plugin check runs optimizers and schedules for some steps") {
+  const std::string folder = s2s::test::binary_dir() + "/lib/s2s/plugins/libs2s_";
+  const std::string requirements =
+      " 8 ok      components meet the requirements of their interfaces";
+  const CommandResult adamw = run_cli("plugin check " + folder + "optimizer_adamw.so");
+  CHECK_MESSAGE(contains(adamw.output, requirements + ": 1 run for some steps"), adamw.output);
+  const CommandResult cosine = run_cli("plugin check " + folder + "schedule_cosine_annealing.so");
+  CHECK_MESSAGE(
+      contains(cosine.output, requirements + ": not run: schedule:cosine_annealing needs options"),
+      cosine.output);
+}
+
 TEST_CASE("plugin new makes a project, and refuses what it cannot make") {
   const s2s::test::TemporaryFolder folder;
   const std::string out = (folder.path() / "mine").string();
@@ -169,8 +181,8 @@ TEST_CASE("plugin new makes a project, and refuses what it cannot make") {
   const CommandResult kind = run_cli("plugin new lmm acme.tiny --out " + out + "2");
   CHECK(contains(kind.output, "[plugin/new-kind] there is no template for the kind 'lmm'"));
   CHECK(contains(kind.output,
-                 "one of codec, data, encoder, llm, logger, metric, model, scorer, strategy, "
-                 "tokenizer"));
+                 "one of codec, data, encoder, llm, logger, metric, model, optimizer, schedule, "
+                 "scorer, strategy, tokenizer"));
   for (const char* name : {"tiny", "acme.", ".tiny", "Acme.tiny", "acme.3b", "a.b.c", "acme.x-y"}) {
     const CommandResult refused =
         run_cli(std::string("plugin new llm ") + name + " --out " + out + "3");

@@ -42,6 +42,7 @@ TEST_CASE("language models keep their promises") {
             "sliding_window": 3, "attn_logit_softcapping": 2.0)",
         R"("name": "gemma", "sliding_window": 2, "sliding_window_pattern": 2, "head_dim": 16)",
         R"("name": "qwen", "model_type": "qwen2", "tie_word_embeddings": true)",
+        R"("name": "mistral", "sliding_window": 3)", R"("name": "phi3", "sliding_window": 3)",
         R"("name": "qwen", "use_sliding_window": true, "sliding_window": 3,
            "max_window_layers": 1)"}) {
     CAPTURE(more);

@@ -32,6 +32,19 @@ kill -HUP "$run"
 expect_end 8 "$run" "$folder/hup.out"
 [ -e "$folder/hup/checkpoints/last/state.json" ] || complain "no checkpoint" "$folder/hup.out"
 
+# A batch system's warning while libraries are loaded is held back until the run can save.
+is_held() { grep -q '^SigBlk:.*201$' "/proc/$1/status"; }
+for early in "USR1 0" "USR1 0.05" "HUP 0" "HUP 0.02"; do
+  read -r signal pause <<< "$early"
+  words_of "early-$signal-$pause" "${endless[@]}"
+  "$s2s_run" "${train[@]}" > "$folder/early.out" 2>&1 &
+  run=$!
+  until is_held "$run" || ! kill -0 "$run"; do :; done 2> /dev/null
+  sleep "$pause"
+  kill "-$signal" "$run"
+  expect_end 8 "$run" "$folder/early.out"
+done
+
 words_of hups "${endless[@]}" trainer.strategy.name=ddp
 "${launch[@]}" -n 2 -- "${train[@]}" > "$folder/hups.out" 2>&1 &
 run=$!

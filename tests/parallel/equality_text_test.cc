@@ -60,6 +60,8 @@ std::vector<TrainedModel> text_models() {
       text_model("llama", R"("name": "llama")"),
       text_model("gemma 2", R"("name": "gemma", "model_type": "gemma2", "sliding_window": 3)"),
       text_model("qwen 3", R"("name": "qwen", "model_type": "qwen3")"),
+      text_model("mistral", R"("name": "mistral", "sliding_window": 3)"),
+      text_model("phi 3", R"("name": "phi3", "sliding_window": 3)"),
   };
 }
 

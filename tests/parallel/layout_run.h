@@ -14,6 +14,7 @@
 #include "parallel/token_model.h"
 #include "s2s/kinds/communicator.h"
 #include "s2s/nn/weights.h"
+#include "train/whole_updates.h"
 
 namespace s2s::test {
 
@@ -28,6 +29,9 @@ struct TrainedModel {
   double tolerances = 1;  // of kEqualityTolerance, for models that magnify rounding
   std::function<void(Model&)> validate = {};  // after every second step
   RunObserver* observer = nullptr;            // of the only rank of this process
+  double max_grad_norm = 1;
+  std::string optimizer =
+      R"({"name": "adamw", "lr": 1e-3, "weight_decay": 0.01, "eps": 1e-4})";  // JSON
 };
 
 /// A strategy and its ranks.
@@ -89,22 +93,20 @@ inline void run_layout(const Registries& registries, const TrainedModel& trained
   const std::unique_ptr<Model> model = trained.make(registries);
   const auto strategy =
       registries.create<ParallelStrategy>(parse_json(layout.strategy, "strategy"), context);
-  const auto optimizer = registries.create<Optimizer>(
-      parse_json(R"({"name": "adamw", "lr": 1e-3, "weight_decay": 0.01, "eps": 1e-4})",
-                 "optimizer"),
-      context);
+  const auto optimizer =
+      registries.create<Optimizer>(parse_json(trained.optimizer, "optimizer"), context);
   ShardPlan plan = model->configure_model(strategy->mesh());
   if (trained.change) trained.change(*model, plan);
   strategy->attach(*model, plan);
   if (trained.attached) trained.attached(world, *model, plan);
-  const std::vector<NamedTensor> shards = strategy->optimizer_parameters(*model);
+  const std::vector<NamedTensor> shards = parameters_to_attach(*optimizer, *strategy, *model);
   optimizer->attach(shards, std::vector<double>(shards.size(), 1.0));
   DealtBatches data(trained.batches, strategy->data_rank(), strategy->mesh().data_size());
   FakeSchedule schedule;
   TrainerSettings settings;
   settings.max_steps = kLayoutSteps;
   settings.accumulate = layout.accumulate;
-  settings.max_grad_norm = 1.0;
+  settings.max_grad_norm = trained.max_grad_norm;
   settings.precision = parse_precision(layout.precision, "trainer.precision");
   settings.device = model->named_parameters().front().tensor->device();
   settings.validate_every = trained.validate ? 2 : 0;

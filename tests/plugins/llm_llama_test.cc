@@ -129,6 +129,53 @@ TEST_CASE("keys of config.json that change the numbers and are not built are ref
             "'model_type' is 'mamba'"));
 }
 
+TEST_CASE("keys of generation and of training programs change nothing") {
+  LlmPlugins plugins;
+  for (const char* keys :
+       {R"("unsloth_fixed": true, "unsloth_version": "2025.1.5", "model_max_length": 131072)",
+        R"("is_llama_config": true, "rope_interleaved": false, "pretraining_tp": 1,
+           "transformers.js_config": {"kv_cache_dtype": {"q4f16": "float16"}})",
+        R"("max_sequence_length": 2048, "pad_token_id": -1)",
+        R"("max_length": 4096, "min_length": 0, "do_sample": true, "temperature": 0.9,
+           "top_p": 0.6, "top_k": 50, "num_beams": 1, "repetition_penalty": 1.1)",
+        R"("tf_legacy_loss": false, "_flash_attn_2_enabled": true, "logits_to_keep": 1,
+           "gradient_checkpointing": true, "license": "llama3", "pretraining_tp": 1)",
+        R"("some_switch": false, "some_table": null)"}) {
+    CAPTURE(keys);
+    auto reference = LlmPlugins::reference("hf_llama_plain");
+    const s2s::Config more = s2s::parse_json(std::string("{") + keys + "}", "config.json");
+    for (const auto& [key, value] : more.entries()) reference.options[key] = value;
+    CHECK(plugins.agrees(reference));
+  }
+  auto yarn = LlmPlugins::reference("hf_llama_rope_yarn");
+  yarn.options["rope_parameters"]["finetuned"] = s2s::Config::scalar("true");
+  CHECK(plugins.agrees(yarn));
+}
+
+TEST_CASE("unknown keys of a folder are told once, by name, unless they look like arithmetic") {
+  LlmPlugins plugins;
+  const TemporaryFolder folder;
+  const auto said_of = [&](const std::string& keys) {
+    write_bytes(folder / "config.json",
+                "{\"model_type\": \"llama\", " + std::string(kSmall) + keys + "}");
+    std::vector<std::string> said;
+    plugins.create("{\"name\": \"llama\", \"path\": \"" + folder.path().string() + "\"}", ".",
+                   &said);
+    return said;
+  };
+  CHECK(said_of("").empty());
+  CHECK(said_of(R"(, "unsloth_fixed": true, "temperature": 0.9, "pad_token_id": -1)").empty());
+  const auto said = said_of(R"(, "my_note": 3, "team": "blue")");
+  REQUIRE(said.size() == 1);
+  CHECK(has(said[0], "my_note, team of '"));
+  CHECK(has(said[0], "have no meaning for s2s"));
+  for (const char* key : {"attn_logit_softcapping", "logits_scaling", "residual_multiplier",
+                          "num_local_experts", "use_qk_norm", "mup_base_width", "new_rope_kind"}) {
+    CAPTURE(key);
+    CHECK(has(error_of([&] { said_of(std::string(", \"") + key + "\": 3"); }), key));
+  }
+}
+
 TEST_CASE("options that do not fit each other are refused") {
   LlmPlugins plugins;
   const auto error = [&](const std::string& keys) {

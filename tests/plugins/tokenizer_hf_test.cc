@@ -392,6 +392,8 @@ TEST_CASE("a byte-level tokenizer is made from texts, as the tokenizers package 
   CHECK(tokenizer->special_ids().bos == tokenizer->vocab_size() - 3);
   CHECK(tokenizer->decode(tokenizer->encode("set a timer, caf\xC3\xA9")) ==
         "set a timer, caf\xC3\xA9");
+  const std::string text((size_t{16} << 20) + 1, 'a');
+  CHECK_THROWS_WITH(tokenizer->encode(text), doctest::Contains("[tokenizer/long-text]"));
   const auto again = plugins.create<Tokenizer>(node(dir / "made"), context());
   CHECK(again->encode("the kitchen light") == tokenizer->encode("the kitchen light"));
 }

@@ -178,6 +178,17 @@ TEST_CASE("PAD falls back to the unknown id; equal or absent special ids are ref
   CHECK(plugins.create<Tokenizer>(config, context())->special_ids().bos == 5);
 }
 
+TEST_CASE("a text of more than 16 MiB is not encoded in one piece") {
+  const std::string data = s2s::test::source_dir() + "/tests/reference/data/";
+  s2s::test::BuiltPlugins plugins;
+  const auto tokenizer =
+      plugins.create<Tokenizer>(node(data + "sentencepiece_bpe.model"), context());
+  const std::string text((size_t{16} << 20) + 1, 'a');
+  CHECK_THROWS_WITH_AS(tokenizer->encode(text),
+                       doctest::Contains("[tokenizer/long-text] a text of 16777217 bytes"),
+                       s2s::Error);
+}
+
 // tests/reference/sentencepiece_export_check.py asks transformers for the ids.
 TEST_CASE("a model gives the files that transformers reads") {
   const std::string data = s2s::test::source_dir() + "/tests/reference/data/";

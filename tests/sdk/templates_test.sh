@@ -1,7 +1,8 @@
 #!/bin/bash
 # usage: templates_test.sh SOURCE_DIR BUILD_DIR
-# Installs the build; makes an encoder, a tokenizer, a data source, a scorer, a metric, a logger and
-# a model by `plugin new`, builds and checks each, and trains or validates with it by its name.
+# Installs the build; makes an encoder, a tokenizer, a data source, a scorer, a metric, a logger, an
+# optimizer, a schedule and a model by `plugin new`, builds and checks each, and trains or validates
+# with it by its name.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 source "$(dirname "${BASH_SOURCE[0]}")/functions.sh"
@@ -52,6 +53,11 @@ grep -q 'acme.model cannot answer recordings' <<< "$output" || fail "no refusal:
 
 train encoder_run '~model.encoder' 'model.encoder={name: acme.encoder}'
 
+train optimizer_run '~model.optimizer' 'model.optimizer={name: acme.optimizer, lr: 1e-3}' \
+  '~model.lr_scheduler' 'model.lr_scheduler={name: acme.schedule, warmup_steps: 4}'
+grep -q '"step":2,.*"learning_rate":0.0005,' optimizer_run/metrics.jsonl ||
+  fail "the schedule gave other rates: $(head -3 optimizer_run/metrics.jsonl)"
+
 printf ' the\n light\n is\n now\n on\n off\n' > pieces.txt
 echo 'the light is now on' > text
 expect '[119,107,104,260,261,262,263]' \
@@ -77,4 +83,4 @@ printf '#!/bin/sh\nwhile read -r f; do echo hi; done\n' > listen.sh
 chmod +x listen.sh
 expect 'transcribed by' "$run" validate --checkpoint data_run \
   'model.scoring_asr={name: acme.scorer, program: ./listen.sh}'
-echo "ok: seven kinds of components: built, checked, used"
+echo "ok: nine kinds of components: built, checked, used"

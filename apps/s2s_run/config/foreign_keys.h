@@ -41,7 +41,7 @@ std::string instead_of(const std::string& path, const std::string& key, const Co
 void translate_strategy(Config& config, Findings& findings, ConfigNotes& notes);
 
 /// Sets `model.llm.name` when only a path is given: the longest of `families` that is a prefix of
-/// the model_type in config.json.
+/// the model_type in config.json. Throws [weights/config] when no family reads that model_type.
 void name_language_model(Config& config, const std::vector<std::string>& families,
                          Findings& findings, ConfigNotes& notes);
 

@@ -12,6 +12,7 @@
 #include "s2s/model_parts.h"
 #include "s2s_run/config/foreign_keys.h"
 #include "weights/json_file.h"
+#include "weights/weights_errors.h"
 
 namespace s2s::run {
 namespace {
@@ -25,6 +26,10 @@ constexpr std::array kClasses = {
     Class{"optimizer", "AdamW", "adamw"},
     Class{"optimizer", "FusedAdam", "adamw"},
     Class{"optimizer", "FlashAdamW", "adamw"},
+    Class{"optimizer", "SGD", "sgd"},
+    Class{"optimizer", "Lion", "lion"},
+    Class{"optimizer", "Muon", "muon"},
+    Class{"optimizer", "Adafactor", "adafactor"},
     Class{"lr_scheduler", "CosineAnnealing", "cosine_annealing"},
     Class{"lr_scheduler", "InverseSquareRootAnnealing", "inverse_square_root_annealing"},
 };
@@ -41,6 +46,8 @@ void translate_class(Config& part, const std::string& key, ConfigNotes& notes) {
   const Config* const found = part.find("_target_");
   if (found == nullptr || !found->is_scalar() || part.find("name") != nullptr) return;
   const Config target = *found;
+  // Another algorithm than transformers' class of this name.
+  if (target.text() == "torch.optim.Adafactor") return;
   const std::string name = target.text().substr(target.text().rfind('.') + 1);
   for (const Class& one : kClasses) {
     if (one.key != key || one.theirs != name) continue;
@@ -204,7 +211,12 @@ void name_language_model(Config& config, const std::vector<std::string>& familie
   for (const std::string& family : families) {  // "qwen" of "qwen3"
     if (type.starts_with(family) && family.size() > name.size()) name = family;
   }
-  if (name.empty()) return;
+  if (type.empty()) return;
+  if (name.empty()) {
+    // The finding that the name is missing would hide the reason.
+    throw weights_errors::no_reader(config_place("model.llm.path", *path), path->text(), type,
+                                    families);
+  }
   notes.others.push_back(config_place("model.llm.path", *path) + ": its config.json says " +
                          printable_name(type) + ", read as name: " + name);
   give_name(*llm, "name", name, origin);

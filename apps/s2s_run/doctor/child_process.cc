@@ -12,6 +12,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/interrupted_calls.h"
+
 namespace s2s::run {
 namespace {
 
@@ -26,16 +28,18 @@ std::string read_all(int pipe, double limit_s, bool& timed_out) {
   const auto limit = Clock::now() + std::chrono::duration<double>(limit_s);
   std::string text;
   char buffer[4096];
+  InterruptedCalls interrupted;
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limit - Clock::now());
     pollfd wait = {pipe, POLLIN, 0};
     const int ready = ::poll(&wait, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
-    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0 && interrupted.again()) continue;
     timed_out = ready == 0;
     if (ready <= 0) return text;
     const ssize_t count = ::read(pipe, buffer, sizeof(buffer));
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && interrupted.again()) continue;
     if (count <= 0) return text;
+    interrupted.reset();
     text.append(buffer, static_cast<size_t>(count));
   }
 }
@@ -61,7 +65,8 @@ ChildAnswer answer_of(double limit_s, const std::function<void(int pipe)>& in_ch
     ::kill(-child, SIGKILL);
   }
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  InterruptedCalls interrupted;
+  while (::waitpid(child, &status, 0) < 0 && interrupted.again()) {
   }
   if (WIFEXITED(status)) answer.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) answer.signal = WTERMSIG(status);
@@ -69,9 +74,10 @@ ChildAnswer answer_of(double limit_s, const std::function<void(int pipe)>& in_ch
 }
 
 void write_all(int file, const std::string& text) {
+  InterruptedCalls interrupted;
   for (size_t done = 0; done < text.size();) {
     const ssize_t count = ::write(file, text.data() + done, text.size() - done);
-    if (count < 0 && errno != EINTR) return;
+    if (count < 0 && !interrupted.again()) return;
     if (count > 0) done += static_cast<size_t>(count);
   }
 }

@@ -257,40 +257,6 @@ void read_loss_scale(EngineFile& file, const Config& value) {
   file.refuse("fp16.loss_scale", value, "a fixed loss scale is not implemented; write 0");
 }
 
-namespace {
-
-/// Without a scheduler, DeepSpeed keeps the optimizer's rate.
-void keep_rate(EngineFile& file) {
-  const Config* const rate = file.find("optimizer.params.lr");
-  if (rate == nullptr || !rate->is_scalar() || rate->text() == "auto" ||
-      file.find("scheduler") != nullptr || file.config.find_path("model.lr_scheduler") != nullptr) {
-    return;
-  }
-  file.set_default("model.lr_scheduler.name", "warmup_lr", *rate);
-  file.set_default("model.lr_scheduler.warmup_min_lr", rate->text(), *rate);
-}
-
-}  // namespace
-
-void read_optimizer(EngineFile& file, const Config& value) {
-  const std::string type = lower(value.text());
-  if (type == "adam" || type == "adamw") {
-    keep_rate(file);
-    return file.set("model.optimizer.name", "adamw", value);
-  }
-  file.refuse("optimizer.type", value,
-              "expected Adam or AdamW; remove the block, and name an optimizer of s2s-run plugin "
-              "list --kind optimizer in model.optimizer");
-}
-
-void read_adam_w_mode(EngineFile& file, const Config& value) {
-  const bool has_decay = number_at(file, "optimizer.params.weight_decay", 0) != 0;
-  if (is_switched_on(value) || !has_decay) return;
-  file.refuse("optimizer.params.adam_w_mode", value,
-              "weight decay as a part of the gradient is not implemented; write true, or "
-              "weight_decay: 0");
-}
-
 void read_scheduler(EngineFile& file, const Config& value) {
   std::vector<std::string> known;
   std::string name;
@@ -364,18 +330,7 @@ void read_tensor_parallel(EngineFile& file, const Config& value) {
 }
 
 void finish_deepspeed(EngineFile& file) {
-  const Config* const type = file.find("optimizer.type");
-  const Config* const name = file.config.find_path("model.optimizer.name");
-  if (type != nullptr && name != nullptr && name->text() == "adamw") {
-    for (const auto& [key, value] : {std::pair("lr", "0.001"), std::pair("betas", "[0.9, 0.999]"),
-                                     std::pair("weight_decay", "0.0")}) {
-      if (file.find("optimizer.params." + std::string(key)) != nullptr) continue;
-      const std::string path = "model.optimizer." + std::string(key);
-      const Config* const ours = file.config.find_path(path);
-      if (ours == nullptr || ours->is_null())
-        file.set(path, parse_yaml_value(value, type->origin()), *type);
-    }
-  }
+  finish_optimizer(file);
   const bool is_bf16 = file.is_true("bf16.enabled") || file.is_true("bfloat16.enabled");
   const Config* const precision = file.config.find_path("trainer.precision");
   if (is_bf16 && precision != nullptr && precision->text() != "bf16-true") {

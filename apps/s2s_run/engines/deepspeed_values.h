@@ -26,6 +26,11 @@ void read_fp16(EngineFile& file, const Config& value);
 void read_loss_scale(EngineFile& file, const Config& value);
 void read_optimizer(EngineFile& file, const Config& value);
 void read_adam_w_mode(EngineFile& file, const Config& value);
+void read_optimizer_rate(EngineFile& file, const Config& value);
+void read_optimizer_betas(EngineFile& file, const Config& value);
+void read_optimizer_eps(EngineFile& file, const Config& value);
+/// DeepSpeed's defaults of the options that the file leaves out.
+void finish_optimizer(EngineFile& file);
 void read_scheduler(EngineFile& file, const Config& value);
 void read_recompute(EngineFile& file, const Config& value);
 void read_tensorboard(EngineFile& file, const Config& value);

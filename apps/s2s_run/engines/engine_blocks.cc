@@ -102,8 +102,17 @@ void read_optimizer_name(EngineFile& file, const Config& value) {
   static const std::vector<std::string> kAdamW = {"adamw", "adamw_torch", "adamw_torch_fused",
                                                   "adamw_hf"};
   if (contains(kAdamW, value.text())) return file.set("model.optimizer.name", "adamw", value);
+  if (value.text() == "adafactor") {  // as transformers' trainer makes it
+    file.set("model.optimizer.relative_step", "false", value);
+    file.set("model.optimizer.scale_parameter", "false", value);
+  }
+  static const std::vector<std::string> kSameName = {"sgd", "lion", "muon", "adafactor"};
+  if (contains(kSameName, value.text())) {
+    return file.set("model.optimizer.name", value.text(), value);
+  }
   file.refuse("optimizer", value,
-              "expected adamw_torch, or an optimizer of s2s-run plugin list --kind optimizer in "
+              "expected adamw_torch, sgd, lion, muon, adafactor, or an optimizer of s2s-run plugin "
+              "list --kind optimizer in "
               "model.optimizer");
 }
 
@@ -127,7 +136,9 @@ constexpr auto kTraining = std::to_array<EngineKey>({
      read_later},
     {"learning_rate", kRead, "model.optimizer.lr"},
     {"weight_decay", kRead, "model.optimizer.weight_decay"},
-    {"optimizer", kRead, "adamw_torch, adamw_hf: `model.optimizer.name: adamw`",
+    {"optimizer", kRead,
+     "`model.optimizer.name`: adamw_torch, adamw_hf `adamw`; sgd, lion, muon; adafactor, with "
+     "`relative_step: false` and `scale_parameter: false`",
      read_optimizer_name},
     {"lr_scheduler_type", kRead,
      "constant: no `model.lr_scheduler`; cosine: `model.lr_scheduler.name: cosine_annealing`; "

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "base/standard_output.h"
 #include "plugin/search_path.h"
 #include "s2s/error.h"
@@ -38,6 +39,24 @@ std::vector<std::string> command_words(int argc, char** argv) {
   }
   return words;
 }
+
+/// SLURM warns a job before its time is over (--signal), and the warning may come while LibTorch is
+/// loaded. `train` holds it back until it can write a checkpoint; other commands end.
+/// Runs before the constructors of all libraries: it allocates nothing.
+void hold_warnings_of_training(int argc, char** argv, char** /*environment*/) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--plugin-path") == 0) {
+      ++i;
+    } else if (argv[i][0] != '-') {
+      if (std::strcmp(argv[i], "train") == 0) hold_warnings();
+      return;
+    }
+  }
+}
+
+// The loader calls these of a program first, after it has mapped and bound its libraries.
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*const g_before_libraries)(int, char**, char**) = hold_warnings_of_training;
 
 bool reads_notes_only(int argc, char** argv) {
   const auto reads_config = [](const std::string& word) {

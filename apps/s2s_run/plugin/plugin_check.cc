@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/foreign_json.h"
+#include "base/interrupted_calls.h"
 #include "plugin/plugin_errors.h"
 #include "plugin/search_path.h"
 #include "s2s/foreign_text.h"
@@ -112,7 +113,8 @@ ChildEnd run_child(const std::vector<std::string>& command, int time_limit_s,
   ::close(ends[0]);
   if (end.timed_out) ::kill(child, SIGKILL);
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  InterruptedCalls interrupted;
+  while (::waitpid(child, &status, 0) < 0 && interrupted.again()) {
   }
   if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);

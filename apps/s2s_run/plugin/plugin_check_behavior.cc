@@ -76,12 +76,55 @@ void ask(std::vector<Named<T>>& built, std::vector<std::string>& findings) {
   }
 }
 
-std::string ask_all(BuiltComponents& built) {
+/// Optimizers and schedules, with their tiny options, or else their defaults.
+struct AskedTraining {
+  size_t count = 0;
+  std::string without_options;  // those that need options
+};
+
+template <class T, class Ask>
+void ask_training_kind(const Registries& staging, AskedTraining& asked,
+                       std::vector<std::string>& findings, const Ask& ask_one) {
+  for (const auto& [name, component] : staging.of<T>().entries()) {
+    const std::string id = std::string(KindName<T>::value) + ":" + name;
+    ContextOf<T> context;
+    context.registries = &staging;
+    context.path = id;
+    const Config options =
+        component.tiny == nullptr ? Config::map() : parse_json(component.tiny, "options of " + id);
+    try {
+      component.create(options, context);
+    } catch (const Error& error) {
+      if (error.id() != "config/missing") throw;
+      asked.without_options += (asked.without_options.empty() ? "" : ", ") + id;
+      continue;
+    }
+    ++asked.count;
+    const auto make = [&] { return component.create(options, context); };
+    for (const std::string& answer : ask_one(make)) findings.push_back(id + ": " + answer);
+  }
+}
+
+AskedTraining ask_training(const Registries& staging, std::vector<std::string>& findings) {
+  AskedTraining asked;
+  ask_training_kind<Optimizer>(staging, asked, findings, [](const auto& make) {
+    return conformance::broken_promises(std::function<std::unique_ptr<Optimizer>()>(make));
+  });
+  ask_training_kind<Schedule>(staging, asked, findings, [](const auto& make) {
+    return conformance::broken_promises(*make(), /*base_learning_rate=*/1e-3);
+  });
+  return asked;
+}
+
+std::string ask_all(BuiltComponents& built, const Registries& staging) {
   std::vector<std::string> findings;
+  const AskedTraining asked = ask_training(staging, findings);
   ask(built.llms, findings);
   ask(built.encoders, findings);
   ask(built.codecs, findings);
   if (!findings.empty()) throw promises_error(findings);
+  if (!asked.without_options.empty()) return "not run: " + asked.without_options + " needs options";
+  if (asked.count > 0) return std::to_string(asked.count) + " run for some steps";
   return built.count() == 0 ? "not run, because no instance was built" : "";
 }
 
@@ -131,7 +174,7 @@ std::vector<PluginCheck> behavior_checks() {
       {"sharding plans are valid on small meshes", "checking its sharding plans on small meshes",
        [built](PluginCheckState&) { return lay_all_plans(*built); }},
       {"components meet the requirements of their interfaces", "checking its components",
-       [built](PluginCheckState&) { return ask_all(*built); }}};
+       [built](PluginCheckState& state) { return ask_all(*built, state.staging); }}};
 }
 
 }  // namespace s2s::run

@@ -97,9 +97,10 @@ void setup_plugin_new(const Command& group) {
       group.command("new", "create a plugin project that builds and passes its test");
   NewArguments& arguments = command.runs(make_project);
   command
-      .option("kind", arguments.kind,
-              "kind of plugin: codec, data, encoder, llm, logger, metric, model, scorer, strategy, "
-              "tokenizer")
+      .option(
+          "kind", arguments.kind,
+          "kind of plugin: codec, data, encoder, llm, logger, metric, model, optimizer, schedule, "
+          "scorer, strategy, tokenizer")
       .required();
   command.option("name", arguments.name, "its name in configurations, as vendor.name").required();
   command.option("--out", arguments.folder, "folder to create (default: vendor_name)");

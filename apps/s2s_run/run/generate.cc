@@ -160,8 +160,11 @@ std::string not_an_option(const std::string& word) {
   return word.starts_with("--") ? "expected a recording, found the option " + word : "";
 }
 
+/// The name of a file from that of an input, which may contain line feeds and escapes.
 std::string wav_name(size_t index, const std::string& input) {
-  return fmt::format("{:03}_{}.wav", index, fs::path(input).stem().string());
+  std::string stem = printable_name(fs::path(input).stem().string());
+  std::replace(stem.begin(), stem.end(), '\\', '_');
+  return fmt::format("{:03}_{}.wav", index, stem);
 }
 
 /// Logs which channel is used. A multi-channel recording is usually a conversation with one speaker

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/interrupt.h"
+#include "base/interrupted_calls.h"
 #include "s2s_run/synth/synth_errors.h"
 
 namespace s2s::synth {
@@ -27,9 +28,10 @@ constexpr uint64_t kFailure = UINT64_MAX;
 
 void write_all(int fd, const void* data, size_t size) {
   const char* at = static_cast<const char*>(data);
+  InterruptedCalls interrupted;
   while (size > 0) {
     const ssize_t written = ::write(fd, at, size);
-    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && interrupted.again()) continue;
     if (written <= 0) _exit(1);  // the parent has ended
     at += written;
     size -= static_cast<size_t>(written);

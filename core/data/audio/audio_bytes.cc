@@ -11,6 +11,8 @@
 #include <shared_mutex>
 #include <stdexcept>
 
+#include "base/interrupted_calls.h"
+
 namespace s2s::data {
 namespace {
 
@@ -37,11 +39,13 @@ class FileBytes : public AudioBytes {
  protected:
   int64_t copy(int64_t position, char* to, int64_t count) const override {
     int64_t done = 0;
+    InterruptedCalls interrupted;
     while (done < count) {
       const ssize_t got = ::pread(file_, to + done, static_cast<size_t>(count - done),
                                   static_cast<off_t>(begin_ + position + done));
-      if (got < 0 && errno == EINTR) continue;
+      if (got < 0 && interrupted.again()) continue;
       if (got <= 0) break;
+      interrupted.reset();
       done += got;
     }
     return done;

@@ -51,6 +51,13 @@ Error wave_channel(const std::string& path, int64_t channel, int64_t num_channel
                                 path, channel, num_channels - 1));
 }
 
+Error long_wave(const std::string& path, double duration_s, int64_t most_s) {
+  return data_error("data/audio-length",
+                    fmt::format("the audio file '{}' is {:.0f} s long; expected at most {} s and "
+                                "2^28 samples; cut it into parts",
+                                path, duration_s, most_s));
+}
+
 Error no_waves(const std::string& folder) {
   return data_error("data/no-recording",
                     fmt::format("the folder '{}' has no audio files; expected files such as a.wav, "

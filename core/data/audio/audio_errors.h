@@ -18,6 +18,8 @@ Error missing_wave(const std::string& path);
 Error empty_wave(const std::string& path);
 Error unreadable_wave(const std::string& path, const std::string& reason);
 Error wave_channel(const std::string& path, int64_t channel, int64_t num_channels);
+/// Longer than `most_s`, or of more samples than an hour has.
+Error long_wave(const std::string& path, double duration_s, int64_t most_s);
 Error no_waves(const std::string& folder);
 
 }  // namespace s2s::audio_errors

@@ -18,6 +18,16 @@ constexpr int64_t kUnknownLength = int64_t{1} << 60;
 /// frames is too short where little was going on.
 constexpr int64_t kMp3RunUp = 24 * 1152;
 
+/// Resampling takes memory in proportion to the ratio of two rates.
+constexpr int kLowestRate_hz = 1'000, kHighestRate_hz = 768'000;
+
+void require_usual_rate(int rate_hz) {
+  if (rate_hz >= kLowestRate_hz && rate_hz <= kHighestRate_hz) return;
+  throw std::runtime_error("its sample rate is " + std::to_string(rate_hz) + " Hz, and only " +
+                           std::to_string(kLowestRate_hz) + " to " +
+                           std::to_string(kHighestRate_hz) + " Hz are read");
+}
+
 std::string cut_off(int64_t num_promised, int64_t num_there) {
   return "it is cut off: of " + std::to_string(num_promised) + " samples " +
          std::to_string(num_there) + " are there";
@@ -57,6 +67,7 @@ void AudioReader::open(bool is_headerless_gsm) {
   }
   SNDFILE* const file = bytes_->open(info);
   handle_ = std::make_unique<Handle>(file);
+  require_usual_rate(info.samplerate);
   info_ = {info.samplerate, info.frames, info.channels,
            std::max<int64_t>(info.frames, promised_wave_samples(*bytes_)),
            audio_format_name(info.format)};

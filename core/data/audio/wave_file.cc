@@ -12,6 +12,25 @@
 #include "s2s/data/resample.h"
 
 namespace s2s {
+namespace {
+
+constexpr int64_t kLongest_s = 3600;
+constexpr int64_t kMostSamples = int64_t{1} << 28;  // an hour at 74 kHz
+
+/// One channel, decoded piece by piece: a small file can have many channels.
+at::Tensor read_channel(data::AudioReader& reader, int64_t channel) {
+  constexpr int64_t kAtOnce = 1 << 20;
+  const int64_t count = reader.info().num_samples;
+  const int64_t step = std::max<int64_t>(1, kAtOnce / reader.info().num_channels);
+  std::vector<at::Tensor> pieces;
+  for (int64_t first = 0; first < count; first += step) {
+    const at::Tensor piece_CS = reader.read(first, std::min(step, count - first));
+    pieces.push_back(piece_CS[channel].contiguous());
+  }
+  return pieces.size() == 1 ? pieces.front() : at::cat(pieces);
+}
+
+}  // namespace
 
 Wave read_wave(const std::string& path, int64_t channel, int64_t sample_rate_hz) {
   if (!std::filesystem::exists(path)) throw audio_errors::missing_wave(path);
@@ -22,8 +41,11 @@ Wave read_wave(const std::string& path, int64_t channel, int64_t sample_rate_hz)
     if (channel >= info.num_channels) {
       throw audio_errors::wave_channel(path, channel, info.num_channels);
     }
-    const at::Tensor samples_S = reader.read(0, info.num_samples)[channel];
-    return {resample(samples_S, info.sample_rate_hz, sample_rate_hz), info.num_channels};
+    if (info.duration_s() > kLongest_s || info.num_samples > kMostSamples) {
+      throw audio_errors::long_wave(path, info.duration_s(), kLongest_s);
+    }
+    return {resample(read_channel(reader, channel), info.sample_rate_hz, sample_rate_hz),
+            info.num_channels};
   } catch (const Error&) {
     throw;
   } catch (const std::runtime_error& error) {

@@ -11,6 +11,7 @@
 
 #include "base/atomic_file.h"
 #include "base/foreign_json.h"
+#include "base/interrupted_calls.h"
 #include "base/io_errors.h"
 #include "convert/convert_errors.h"
 
@@ -100,10 +101,12 @@ void PartFile::for_each_line(const std::function<void(const std::string&)>& take
 }
 
 void PartFile::write(const std::string& bytes) {
+  InterruptedCalls interrupted;
   for (size_t at = 0; at < bytes.size();) {
     const ssize_t written = ::write(file_, bytes.data() + at, bytes.size() - at);
-    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && interrupted.again()) continue;
     if (written < 0) throw write_error(part_, "cannot write", errno);
+    interrupted.reset();
     at += static_cast<size_t>(written);
   }
   state_.bytes += static_cast<int64_t>(bytes.size());

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/interrupted_calls.h"
 #include "files/files_errors.h"
 
 namespace s2s::files {
@@ -38,14 +39,16 @@ DiskFile::~DiskFile() { close(file_); }
 
 void DiskFile::read(int64_t offset, void* to, size_t num_bytes) const {
   char* rest = static_cast<char*>(to);
+  InterruptedCalls interrupted;
   while (num_bytes > 0) {
     const ssize_t got = pread(file_, rest, num_bytes, offset);
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && interrupted.again()) continue;
     if (got < 0) throw files_errors::unreadable_file(name(), std::strerror(errno));
     if (got == 0) {
       throw files_errors::unreadable_file(
           name(), "it ends at byte " + std::to_string(offset) + " and had been longer");
     }
+    interrupted.reset();
     rest += got;
     offset += got;
     num_bytes -= static_cast<size_t>(got);

@@ -34,6 +34,8 @@ bool is_command_allowed(const std::string& command);
 
 struct CommandLimits {
   double silence_s = 600;  // without output
+  /// Times silence_s: the longest that a command may take, whatever it writes.
+  double most_silences = 6;
   int64_t output_bytes = int64_t{4} << 30;
 };
 

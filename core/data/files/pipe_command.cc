@@ -15,8 +15,12 @@
 #include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "base/interrupted_calls.h"
 #include "files/files_errors.h"
+#include "files/growing_bytes.h"
+#include "files/marked_processes.h"
 
 namespace s2s::files {
 namespace {
@@ -61,7 +65,8 @@ void set_signals(posix_spawnattr_t& attributes) {
   posix_spawnattr_setsigmask(&attributes, &signals);
 }
 
-/// A shell and what it starts, in a process group. One that is left running is killed.
+/// A shell and what it starts, in a process group. One that is left running is killed, and with it
+/// what it has put into other groups and sessions.
 class Child {
  public:
   Child(const std::string& command, const Pipe& out, const Pipe& err) {
@@ -80,8 +85,9 @@ class Child {
     std::string shell = "sh";
     std::string option = "-c";
     std::array<char*, 4> words = {shell.data(), option.data(), text.data(), nullptr};
+    std::vector<char*> environment = environment_with(mark_);
     const int code =
-        posix_spawn(&process_, "/bin/sh", &actions, &attributes, words.data(), environ);
+        posix_spawn(&process_, "/bin/sh", &actions, &attributes, words.data(), environment.data());
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (code != 0) throw files_errors::pipe(command, std::strerror(code));
@@ -89,7 +95,9 @@ class Child {
   ~Child() {
     if (has_ended_) return;
     kill(-process_, SIGKILL);
-    while (waitpid(process_, &status_, 0) < 0 && errno == EINTR) {
+    kill_marked(mark_);
+    InterruptedCalls interrupted;
+    while (waitpid(process_, &status_, 0) < 0 && interrupted.again()) {
     }
   }
   Child(const Child&) = delete;
@@ -104,18 +112,27 @@ class Child {
   int status() const { return status_; }
 
  private:
+  std::string mark_ = new_mark();
   pid_t process_ = -1;
   bool has_ended_ = false;
   int status_ = 0;
 };
 
 /// Reads what is there; false at the end.
-bool read_some(Descriptor& from, std::string& to) {
+bool read_some(Descriptor& from, GrowingBytes& to) {
   constexpr size_t kChunkBytes = size_t{1} << 16;
-  const size_t had = to.size();
-  to.resize(had + kChunkBytes);
-  const ssize_t got = read(from.get(), to.data() + had, kChunkBytes);
-  to.resize(had + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  const ssize_t got = read(from.get(), to.room(kChunkBytes), kChunkBytes);
+  to.add(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  return got > 0 || (got < 0 && errno == EINTR);
+}
+
+/// The same; only the last bytes are kept.
+bool read_last(Descriptor& from, std::string& to) {
+  constexpr size_t kKeptBytes = 4096;
+  std::array<char, size_t{1} << 16> chunk;
+  const ssize_t got = read(from.get(), chunk.data(), chunk.size());
+  to.append(chunk.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  if (to.size() > kKeptBytes) to.erase(0, to.size() - kKeptBytes);
   return got > 0 || (got < 0 && errno == EINTR);
 }
 
@@ -137,9 +154,9 @@ class Reading {
     }
     wait_for_output(0);  // its last words
     const int status = child.status();
-    if (!is_last && data_.empty() && is_of_terminal(status)) return std::nullopt;
+    if (!is_last && data_.size() == 0 && is_of_terminal(status)) return std::nullopt;
     if (status != 0) fail(how_it_ended(status));
-    return std::move(data_);
+    return data_.take();
   }
 
  private:
@@ -156,17 +173,23 @@ class Reading {
         fail(fmt::format("it wrote more than {} bytes and was ended", limits_.output_bytes));
       }
     }
-    if (wait[1].revents != 0) {
-      if (!read_some(err_.read_end, complaints_)) err_.read_end.reset();
-      constexpr size_t kKeptBytes = 4096;
-      if (complaints_.size() > kKeptBytes) complaints_.erase(0, complaints_.size() - kKeptBytes);
-    }
+    if (wait[1].revents != 0 && !read_last(err_.read_end, complaints_)) err_.read_end.reset();
   }
 
   /// At least 1. Errors: [data/pipe] when there are none.
   int milliseconds_left() const {
-    const std::chrono::duration<double, std::milli> silent = Clock::now() - last_output_;
-    const double left = 1e3 * limits_.silence_s - silent.count();
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    const Clock::time_point now = Clock::now();
+    const double most_s = limits_.most_silences * limits_.silence_s;
+    const double left_in_all = 1e3 * most_s - Milliseconds(now - begin_).count();
+    if (left_in_all <= 0) {
+      fail(
+          fmt::format("it took more than {:g} s and was ended (six times data.command_timeout_s or "
+                      "S2S_COMMAND_TIMEOUT_S)",
+                      most_s));
+    }
+    const double left =
+        std::min(left_in_all, 1e3 * limits_.silence_s - Milliseconds(now - last_output_).count());
     if (left <= 0) {
       fail(
           fmt::format("it wrote nothing for {:g} s and was ended (data.command_timeout_s and "
@@ -200,8 +223,10 @@ class Reading {
   const std::string& command_;
   CommandLimits limits_;
   Pipe out_, err_;
-  Clock::time_point last_output_ = Clock::now();
-  std::string data_, complaints_;
+  const Clock::time_point begin_ = Clock::now();
+  Clock::time_point last_output_ = begin_;
+  GrowingBytes data_;
+  std::string complaints_;
 };
 
 }  // namespace

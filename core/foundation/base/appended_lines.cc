@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/interrupted_calls.h"
 #include "base/io_errors.h"
 #include "s2s/foreign_text.h"
 
@@ -16,12 +17,14 @@ AppendedLines::AppendedLines(const std::string& path, size_t max_line_bytes)
 
 size_t AppendedLines::read(size_t at, char* into, size_t num_bytes) {
   size_t length = 0;
+  InterruptedCalls interrupted;
   while (length < num_bytes) {
     const ssize_t got = ::pread(file_.descriptor(), into + length, num_bytes - length,
                                 static_cast<off_t>(at + length));
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && interrupted.again()) continue;
     if (got < 0) file_.fail(errno);
     if (got == 0) break;
+    interrupted.reset();
     length += static_cast<size_t>(got);
   }
   bytes_read_ += length;

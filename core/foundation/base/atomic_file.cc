@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "base/interrupted_calls.h"
 #include "base/io_errors.h"
 
 namespace s2s {
@@ -110,10 +111,12 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::write(const void* data, size_t num_bytes) {
   const char* rest = static_cast<const char*>(data);
+  InterruptedCalls interrupted;
   while (num_bytes > 0) {
     const ssize_t written = ::write(file_, rest, num_bytes);
-    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && interrupted.again()) continue;
     if (written < 0) throw write_error(path_, "cannot write", errno);
+    interrupted.reset();
     rest += written;
     num_bytes -= static_cast<size_t>(written);
   }

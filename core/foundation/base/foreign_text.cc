@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/interrupted_calls.h"
 #include "base/mapped_file.h"
 #include "base/utf8_reader.h"
 
@@ -65,11 +66,13 @@ std::string read_small_file(const std::string& path, size_t max_bytes) {
   constexpr size_t kUnknownBytes = size_t{1} << 16;
   std::string text(file.size() > 0 ? file.size() + 1 : kUnknownBytes, '\0');
   size_t length = 0;
+  InterruptedCalls interrupted;
   while (length < text.size()) {
     const ssize_t got = ::read(file.descriptor(), text.data() + length, text.size() - length);
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && interrupted.again()) continue;
     if (got < 0) file.fail(errno);
     if (got == 0) break;
+    interrupted.reset();
     length += static_cast<size_t>(got);
     if (length > max_bytes) file.fail(EFBIG);
     if (length == text.size()) text.resize(2 * length);

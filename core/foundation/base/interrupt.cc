@@ -20,6 +20,7 @@ std::atomic<const char*> g_announcement{nullptr}, g_of_terminate{nullptr};
 std::atomic<bool> g_watching{false};
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 struct sigaction g_old_actions[std::size(kSignals)];
+sigset_t g_old_mask;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not wait");
 
 void say(const char* text) {
@@ -45,6 +46,15 @@ void on_signal(int number) {
   errno = interrupted_errno;
 }
 
+sigset_t warning_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : kSignals) {
+    if (is_warning(number)) sigaddset(&set, number);
+  }
+  return set;
+}
+
 }  // namespace
 
 InterruptWatch::InterruptWatch(const char* announcement, const char* of_terminate) {
@@ -61,9 +71,16 @@ InterruptWatch::InterruptWatch(const char* announcement, const char* of_terminat
     const bool stays_ignored = kSignals[i] == SIGHUP && g_old_actions[i].sa_handler == SIG_IGN;
     if (stays_ignored) sigaction(SIGHUP, &g_old_actions[i], nullptr);
   }
+  const sigset_t held = warning_signals();
+  pthread_sigmask(SIG_UNBLOCK, &held, &g_old_mask);
 }
 
 InterruptWatch::~InterruptWatch() {
+  // What the program held back before waits for the next watch again.
+  const sigset_t held = warning_signals();
+  sigset_t again;
+  sigandset(&again, &held, &g_old_mask);
+  pthread_sigmask(SIG_BLOCK, &again, nullptr);
   for (size_t i = 0; i < std::size(kSignals); ++i) {
     sigaction(kSignals[i], &g_old_actions[i], nullptr);
   }
@@ -79,6 +96,11 @@ void InterruptWatch::request(int signal_number) {
 }
 
 bool interrupt_requested() { return g_watching && g_signal_number != 0; }
+
+void hold_warnings() {
+  const sigset_t held = warning_signals();
+  pthread_sigmask(SIG_BLOCK, &held, nullptr);
+}
 
 void outlive_readers() {
   struct sigaction action = {};

@@ -7,7 +7,7 @@ namespace s2s {
 /// Catches SIGINT, SIGTERM, SIGUSR1 and SIGHUP while it lives; one at a time in a process. A second
 /// SIGINT or SIGTERM clears the terminal's status line and ends the process with 128 + its number
 /// (130 for ^C); SIGUSR1 and SIGHUP do not count. A SIGHUP that was ignored before (nohup) stays
-/// ignored.
+/// ignored. SIGUSR1 and SIGHUP that were held back come at once.
 class InterruptWatch {
  public:
   /// `announcement`: a line for standard error at the first signal; has to outlive the watch.
@@ -28,6 +28,10 @@ class InterruptWatch {
 /// True from the first signal that a living InterruptWatch has caught; false where there is none.
 /// For long computations that have no watch of their own. Thread-safe.
 bool interrupt_requested();
+/// Holds SIGUSR1 and SIGHUP back, which would end the process, until there is an InterruptWatch: a
+/// batch system's warning may come while libraries are loaded. Calls only what is allowed before
+/// libraries are initialized. Call it on the first thread, before others start.
+void hold_warnings();
 
 /// From now on, writing to a reader that has gone away (a dead `tee`, `2>&1 | head`, a rank that
 /// closed its connection) is an error of the write and does not end the process by SIGPIPE.

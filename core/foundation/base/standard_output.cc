@@ -12,6 +12,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/interrupted_calls.h"
 #include "base/utf8_reader.h"
 
 namespace s2s {
@@ -31,16 +32,18 @@ Sink& sink() {
 
 /// False when it cannot be written; a reader that has gone away closes the sink.
 bool write_out(std::string_view text) {
+  InterruptedCalls interrupted;
   while (sink().is_open && !text.empty()) {
     const ssize_t count = ::write(STDOUT_FILENO, text.data(), text.size());
     if (count >= 0) {
+      interrupted.reset();
       text.remove_prefix(static_cast<size_t>(count));
     } else if (errno == EPIPE || errno == EIO) {
       sink().is_open = false;
     } else if (errno == EAGAIN) {
       pollfd until_writable = {STDOUT_FILENO, POLLOUT, 0};
       ::poll(&until_writable, 1, -1);
-    } else if (errno != EINTR) {
+    } else if (!interrupted.again()) {
       sink().reason = errno;
       return false;
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/config_errors.h"
+#include "config/option_limits.h"
 #include "config/option_values.h"
 #include "config/yaml_writer.h"
 
@@ -36,7 +37,7 @@ const Config& empty_map() {
 }
 
 /// Turns the overloads of OptionVisitor into one template, `Derived::put(name, value, doc, bounds,
-/// kind)`.
+/// kind)`. Every whole number has an upper bound.
 template <class Derived>
 class UniformVisitor : public OptionVisitor {
  public:
@@ -44,7 +45,7 @@ class UniformVisitor : public OptionVisitor {
     self().put(name, value, doc, {}, "");
   }
   void operator()(const char* name, int64_t& value, const char* doc, const Bounds& b) override {
-    self().put(name, value, doc, b, "");
+    self().put(name, value, doc, with_limit(name, b), "");
   }
   void operator()(const char* name, double& value, const char* doc, const Bounds& b) override {
     self().put(name, value, doc, b, "");
@@ -54,7 +55,7 @@ class UniformVisitor : public OptionVisitor {
   }
   void operator()(const char* name, std::optional<int64_t>& value, const char* doc,
                   const Bounds& b) override {
-    self().put(name, value, doc, b, "");
+    self().put(name, value, doc, with_limit(name, b), "");
   }
   void operator()(const char* name, std::optional<double>& value, const char* doc,
                   const Bounds& b) override {
@@ -65,7 +66,7 @@ class UniformVisitor : public OptionVisitor {
   }
   void operator()(const char* name, std::vector<int64_t>& value, const char* doc,
                   const Bounds& b) override {
-    self().put(name, value, doc, b, "");
+    self().put(name, value, doc, with_limit(name, b), "");
   }
   void operator()(const char* name, std::vector<double>& value, const char* doc,
                   const Bounds& b) override {

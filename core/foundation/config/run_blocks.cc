@@ -126,6 +126,8 @@ std::optional<int64_t> num_devices(const Config& node) {
   if (number < 1 && number != -1) {
     throw type_error(path, node, "the number of processes on each machine, -1 or auto");
   }
+  constexpr int64_t kMost = 1024;
+  if (number > kMost) throw bounds_error(path, node, "at most 1024 processes on a machine");
   return number == -1 ? std::nullopt : std::optional(number);
 }
 
@@ -136,7 +138,13 @@ std::optional<int64_t> configured_ranks(const Config& config) {
   if (!on_each) return std::nullopt;
   const Config* nodes = config.find_path("trainer.num_nodes");
   const bool is_given = nodes != nullptr && !nodes->is_null();
-  return *on_each * (is_given ? nodes->as_int("trainer.num_nodes") : 1);
+  if (!is_given) return on_each;
+  constexpr int64_t kMostRanks = int64_t{1} << 20;  // as of every mesh
+  const int64_t num_nodes = nodes->as_int("trainer.num_nodes");
+  if (num_nodes > kMostRanks / *on_each) {
+    throw bounds_error("trainer.num_nodes", *nodes, "at most 1048576 ranks on all machines");
+  }
+  return *on_each * num_nodes;
 }
 
 void CheckpointBlock::visit(OptionVisitor& v) {

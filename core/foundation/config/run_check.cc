@@ -12,6 +12,7 @@
 #include "config/run_blocks.h"
 #include "config/run_values.h"
 #include "config/save_schedule.h"
+#include "config/secrets.h"
 #include "config/unknown_keys.h"
 #include "config/yaml_reader.h"
 
@@ -95,6 +96,7 @@ class Walker {
       if (!referenced.contains(key)) {
         check_.findings.add(unknown_key_error(key, "", node, known, instead_of("", key, node)));
       }
+      remember_secrets(node, key);  // texts that contain them stay
       check_.written.erase(key);
     }
   }

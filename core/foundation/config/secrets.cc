@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include "config/interpolation.h"
 #include "config/interpolation_text.h"
@@ -116,6 +118,29 @@ std::string default_of(const Config& node) {
                                                  : "";
 }
 
+constexpr size_t kLeastSecretBytes = 4;  // shorter ones stand in too many texts
+
+/// Calls `use` for each text that is secret by its key below `resolved`, whose own key is `name`.
+template <class Use>
+void for_each_secret(Config& resolved, const std::string& name, const Use& use) {
+  for_each_scalar(resolved, name, [&use](const std::string& key, const Config& node) {
+    if (key.empty() || !can_be_secret(key, node)) return;
+    for (const std::string& text : {node.text(), default_of(node)}) {
+      if (text.size() >= kLeastSecretBytes) use(text);
+    }
+  });
+}
+
+struct RememberedSecrets {
+  std::mutex mutex;
+  std::set<std::string> texts;  // guarded by mutex
+};
+
+RememberedSecrets& remembered_secrets() {
+  static RememberedSecrets of_the_process;
+  return of_the_process;
+}
+
 /// The values of secrets' keys, to be found in the texts of others.
 class SecretTexts {
  public:
@@ -123,12 +148,13 @@ class SecretTexts {
   explicit SecretTexts(Config& resolved, const std::vector<std::string>& others = {}) {
     std::vector<std::string> all;
     for (const std::string& text : others) all.push_back(text.substr(0, kMostBytes));
-    for_each_scalar(resolved, "", [&all](const std::string& name, const Config& node) {
-      if (name.empty() || !can_be_secret(name, node)) return;
-      for (const std::string& text : {node.text(), default_of(node)}) {
-        if (text.size() >= kLeastBytes) all.push_back(text.substr(0, kMostBytes));
-      }
-    });
+    for_each_secret(resolved, "",
+                    [&all](const std::string& text) { all.push_back(text.substr(0, kMostBytes)); });
+    {
+      RememberedSecrets& remembered = remembered_secrets();
+      const std::lock_guard lock(remembered.mutex);
+      for (const std::string& text : remembered.texts) all.push_back(text.substr(0, kMostBytes));
+    }
     std::sort(all.begin(), all.end());
     for (std::string& text : all) {
       if (texts_.empty() || !text.starts_with(texts_.back())) texts_.push_back(std::move(text));
@@ -153,7 +179,7 @@ class SecretTexts {
   }
 
  private:
-  static constexpr size_t kLeastBytes = 4;   // shorter ones stand in too many texts
+  static constexpr size_t kLeastBytes = kLeastSecretBytes;
   static constexpr size_t kMostBytes = 256;  // these suffice to know a longer one
   std::vector<std::string> texts_;           // sorted
 };
@@ -309,6 +335,14 @@ std::string without_secret_defaults(std::string text) {
     text.erase(comma, end == std::string::npos ? end : end - comma);
   }
   return text;
+}
+
+void remember_secrets(const Config& block, const std::string& name) {
+  Config copy = block;
+  RememberedSecrets& remembered = remembered_secrets();
+  const std::lock_guard lock(remembered.mutex);
+  for_each_secret(copy, is_secret_name(name) ? name : "",
+                  [&remembered](const std::string& text) { remembered.texts.insert(text); });
 }
 
 Config stored_config(Config resolved) {

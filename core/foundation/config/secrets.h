@@ -16,6 +16,11 @@ namespace s2s {
 /// `tokenizer`, `sort_key`, `low_pass`, `path` and `author` are none.
 bool is_secret_name(std::string_view name);
 
+/// Notes the secrets of a block that a configuration loses because only interpolations use it, and
+/// whose key is `name`. From then on, they are found in all texts of this process, as if the block
+/// was still there. Thread-safe.
+void remember_secrets(const Config& block, const std::string& name);
+
 /// A resolved configuration as it is stored. Values that came from the environment are their
 /// interpolations again. What is secret by its key is `???`, which has to be given where the stored
 /// one is used, and so is every text that contains such a value, the value of a variable with a

@@ -16,6 +16,8 @@
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/data_source.h"
 #include "s2s/kinds/encoder.h"
+#include "s2s/kinds/optimizer.h"
+#include "s2s/kinds/schedule.h"
 #include "s2s/kinds/tokenizer.h"
 
 namespace s2s::conformance {
@@ -46,5 +48,15 @@ Answers broken_promises(const Tokenizer& tokenizer, const std::vector<std::strin
 /// batches; `restore` of a state continues with the batches that followed that state; `restore("")`
 /// starts from the beginning. Reads `num_batches` batches.
 Answers broken_promises(const std::function<std::unique_ptr<DataSource>()>& open, int num_batches);
+
+/// Checks an optimizer, which each call of `make` builds anew: three updates change what has
+/// gradients, and nothing else; its state, restored in another instance, gives the same next
+/// update, bit by bit; a state that lacks a tensor is refused with [checkpoint/optimizer];
+/// `step_scaled`, if there is one, divides gradients and skips updates.
+Answers broken_promises(const std::function<std::unique_ptr<Optimizer>()>& make);
+
+/// Checks a schedule: the rate of each step is a number, not negative, and depends on nothing but
+/// the step and the base rate.
+Answers broken_promises(const Schedule& schedule, double base_learning_rate);
 
 }  // namespace s2s::conformance

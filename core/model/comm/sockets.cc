@@ -18,6 +18,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/interrupted_calls.h"
+
 namespace s2s {
 namespace {
 
@@ -193,13 +195,15 @@ int connect_to(const std::string& host, uint16_t port, std::string_view hello, c
 bool is_readable(int socket, Deadline deadline) { return is_ready(socket, POLLIN, deadline); }
 
 void send_all(int socket, std::string_view bytes, Deadline deadline) {
+  InterruptedCalls interrupted;
   while (!bytes.empty()) {
     const ssize_t count = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count >= 0) {
+      interrupted.reset();
       bytes.remove_prefix(static_cast<size_t>(count));
     } else if (errno == EAGAIN) {
       wait_for(socket, POLLOUT, deadline);
-    } else if (errno != EINTR) {
+    } else if (!interrupted.again()) {
       fail(errno);
     }
   }
@@ -208,16 +212,18 @@ void send_all(int socket, std::string_view bytes, Deadline deadline) {
 std::string receive(int socket, size_t num_bytes, Deadline deadline) {
   std::string out;
   std::array<char, 16384> buffer{};
+  InterruptedCalls interrupted;
   while (out.size() < num_bytes) {
     const size_t wanted = std::min(buffer.size(), num_bytes - out.size());
     const ssize_t count = ::recv(socket, buffer.data(), wanted, 0);
     if (count > 0) {
+      interrupted.reset();
       out.append(buffer.data(), static_cast<size_t>(count));
     } else if (count == 0) {
       throw std::runtime_error("Connection closed by peer");
     } else if (errno == EAGAIN) {
       wait_for(socket, POLLIN, deadline);
-    } else if (errno != EINTR) {
+    } else if (!interrupted.again()) {
       fail(errno);
     }
   }

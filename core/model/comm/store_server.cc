@@ -10,6 +10,7 @@
 #include <csignal>
 #include <system_error>
 
+#include "base/interrupted_calls.h"
 #include "base/number_text.h"
 #include "s2s/threads.h"
 
@@ -63,7 +64,8 @@ StoreServer::StoreServer(std::vector<int> listeners, const std::string& token)
 
 StoreServer::~StoreServer() {
   const uint64_t one = 1;
-  while (::write(wake_, &one, sizeof(one)) < 0 && errno == EINTR) {
+  InterruptedCalls interrupted;
+  while (::write(wake_, &one, sizeof(one)) < 0 && interrupted.again()) {
   }
   thread_.join();
   close_all();

@@ -119,40 +119,45 @@ void Engine::attach_meta(Block& model, const ShardPlan& plan, const InitialValue
   values_ = nullptr;
 }
 
+NamedTensor Engine::shard_of(FlatGroup& group, size_t index) {
+  NamedTensor shard = group.parameters()[index].named;
+  shard.tensor = &group.shard(index);
+  shard.sizes = group.shard(index).sizes().vec();
+  return shard;
+}
+
 std::vector<NamedTensor> Engine::optimizer_parameters(Block&) {
   std::vector<NamedTensor> shards;
   for (const auto& group : flat_groups_) {
     if (!group->is_trained()) continue;
     for (size_t i = 0; i < group->parameters().size(); ++i) {
-      if (group->shard(i).numel() == 0) continue;
-      NamedTensor shard = group->parameters()[i].named;
-      shard.tensor = &group->shard(i);
-      shard.sizes = group->shard(i).sizes().vec();
-      shards.push_back(std::move(shard));
+      if (group->shard(i).numel() > 0) shards.push_back(shard_of(*group, i));
     }
   }
   return shards;
+}
+
+LocalShard Engine::part_of(FlatGroup& group, size_t index) const {
+  const MeshPlace& place = groups_of_mesh_.place();
+  const bool is_first_replica = place.pipeline + place.replicate + place.context == 0;
+  const bool is_split = group.settings().gathers->size() == settings_.mesh.shard;
+  const FlatParameter& parameter = group.parameters()[index];
+  const TensorPlacement* const share = parameter.share;
+  const std::vector<int64_t> own_sizes = parameter.named.tensor->sizes().vec();
+  LocalShard part{
+      parameter.named.name, share ? share->sizes : own_sizes, {}, group.shard(index).detach()};
+  part.spans = spans_of(group.held(index), share);
+  part.is_owner = is_first_replica && (is_split || place.shard == 0) &&
+                  (share == nullptr || share->is_first_copy);
+  return part;
 }
 
 std::vector<LocalShard> Engine::parts(Block& model) {
   all_outdated_ = true;
   if (host_) host_->settle();
   std::vector<LocalShard> parts;
-  const MeshPlace& place = groups_of_mesh_.place();
-  const bool is_first_replica = place.pipeline + place.replicate + place.context == 0;
   for (const auto& group : flat_groups_) {
-    const bool is_split = group->settings().gathers->size() == settings_.mesh.shard;
-    for (size_t i = 0; i < group->parameters().size(); ++i) {
-      const FlatParameter& parameter = group->parameters()[i];
-      const TensorPlacement* const share = parameter.share;
-      const std::vector<int64_t> own_sizes = parameter.named.tensor->sizes().vec();
-      LocalShard part{
-          parameter.named.name, share ? share->sizes : own_sizes, {}, group->shard(i).detach()};
-      part.spans = spans_of(group->held(i), share);
-      part.is_owner = is_first_replica && (is_split || place.shard == 0) &&
-                      (share == nullptr || share->is_first_copy);
-      parts.push_back(std::move(part));
-    }
+    for (size_t i = 0; i < group->parameters().size(); ++i) parts.push_back(part_of(*group, i));
   }
   for (const NamedTensor& buffer : model.named_buffers()) {
     if (!buffer.persistent || !buffer.tensor->defined()) continue;

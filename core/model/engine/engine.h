@@ -11,6 +11,7 @@
 #include "engine/tensor_split.h"
 #include "plan/mesh.h"
 #include "s2s/parallel/parallel_engine.h"
+#include "s2s/parallel/whole_parameters.h"
 
 namespace s2s {
 
@@ -21,7 +22,7 @@ struct HostMessages {
   SideStream stream;
 };
 
-class Engine : public ParallelStrategy {
+class Engine : public ParallelStrategy, public OffersWholeParameters {
  public:
   /// world: null for a single process.
   Engine(const EngineSettings& settings, Communicator* world);
@@ -32,6 +33,7 @@ class Engine : public ParallelStrategy {
   void attach(Block& model, const ShardPlan& plan) override;
   void attach_meta(Block& model, const ShardPlan& plan, const InitialValues& values) override;
   std::vector<NamedTensor> optimizer_parameters(Block& model) override;
+  std::shared_ptr<const WholeParameters> whole_parameters() override;
   std::vector<LocalShard> parts(Block& model) override;
   void begin_step(Block& model) override;
   void begin_micro_batch(Block& model, bool is_last) override;
@@ -54,6 +56,8 @@ class Engine : public ParallelStrategy {
   at::Tensor reduce_for_hosts(const at::Tensor& values, Reduction reduction, const char* name);
   void share_flags();
   /// first_copies_only: only the shards that count in a norm over the ranks of the model.
+  static NamedTensor shard_of(FlatGroup& group, size_t index);
+  LocalShard part_of(FlatGroup& group, size_t index) const;
   std::vector<at::Tensor> shard_gradients(bool first_copies_only = false);
   void sum_partial_gradients();
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "nn/model_size.h"
 #include "s2s/error.h"
 #include "s2s/nn/initial_values.h"
 
@@ -12,7 +13,11 @@ namespace s2s {
 
 BlockHooks::~BlockHooks() = default;
 WeightSource::~WeightSource() = default;
-Block::~Block() = default;
+
+Block::~Block() {
+  for (const Slot& slot : slots_) leave_model_size(slot.sizes);
+  leave_model_parts(children_.size() + slots_.size());
+}
 
 namespace {
 
@@ -29,15 +34,18 @@ at::ScalarType buffer_type(const at::Tensor& buffer, at::ScalarType dtype) {
 
 void Block::register_parameter(std::string name, at::Tensor& slot, std::vector<int64_t> sizes,
                                Init init) {
+  join_model_size(name, sizes);
   slots_.push_back({std::move(name), &slot, std::move(sizes), init, true, true});
 }
 
 void Block::register_buffer(std::string name, at::Tensor& slot, bool persistent) {
+  join_model_part(name);
   slots_.push_back({std::move(name), &slot, {}, {}, false, persistent});
 }
 
 void Block::register_block(std::string name, Block& child) {
   S2S_ASSERT(&child != this, "a block is not its own child");
+  join_model_part(name);
   children_.push_back({std::move(name), &child});
 }
 
@@ -46,6 +54,7 @@ void Block::release_block(std::string_view name) {
                                [&](const Child& child) { return child.name == name; });
   S2S_ASSERT(it != children_.end(), "only a registered child is released");
   children_.erase(it);
+  leave_model_parts(1);
 }
 
 void Block::collect(const std::string& prefix, bool parameters, std::vector<NamedTensor>& out) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fnv.h"
+#include "base/machine.h"
 #include "nn/kernels/parallel_rows.h"
 #include "s2s/error.h"
 
@@ -80,6 +81,28 @@ void write_on_all_threads(const InitialValues& values,
   });
 }
 
+/// The system promises more memory than there is, and ends the process when it is used.
+void require_memory(const std::vector<NamedTensor>& parameters) {
+  constexpr double kUnnoticed = 1e9;
+  double bytes = 0;
+  for (const NamedTensor& parameter : parameters) {
+    if (!parameter.tensor->is_meta()) continue;
+    bytes += static_cast<double>(parameter.tensor->numel()) *
+             static_cast<double>(parameter.tensor->element_size());
+  }
+  if (bytes < kUnnoticed) return;
+  const MachineMemory memory = machine_memory();
+  const double most = memory.limit > 0 ? memory.limit : memory.total;
+  if (most == 0 || bytes <= most) return;
+  throw Error(ExitCode::kCheckFailed, "run/memory",
+              "out of memory: the model's parameters need " + gigabytes_text(bytes) + "; " +
+                  memory_text(memory) +
+                  "\n"
+                  "  next:      1. more ranks that share the model (trainer.strategy.name=fsdp)\n"
+                  "             2. a smaller model, or trainer.precision=bf16-true; s2s-run plan "
+                  "CONFIG computes the memory needed");
+}
+
 }  // namespace
 
 InitialValues::InitialValues(Block& model, const InitialValuesSettings& settings)
@@ -138,6 +161,7 @@ void InitialValues::write(const at::Tensor* parameter, const at::Tensor& destina
 }
 
 std::vector<at::Tensor> InitialValues::allocate(const std::vector<NamedTensor>& parameters) const {
+  if (settings_.device.is_cpu()) require_memory(parameters);
   std::vector<at::Tensor> memory(parameters.size());
   std::map<std::string, std::vector<size_t>> siblings;
   for (size_t i = 0; i < parameters.size(); ++i) {

@@ -12,6 +12,7 @@
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/scorer.h"
+#include "s2s/parallel/whole_parameters.h"
 #include "s2s/registry.h"
 
 namespace s2s {
@@ -64,6 +65,9 @@ std::vector<TextPrompt> TextGenerator::prompts_of(const Batch&) { return {}; }
 int64_t TextGenerator::source_sample_rate_hz() const { return 0; }
 Optimizer::~Optimizer() = default;
 bool Optimizer::step_scaled(double, const GradientScale&) { return false; }
+WholeParameters::~WholeParameters() = default;
+UsesWholeParameters::~UsesWholeParameters() = default;
+OffersWholeParameters::~OffersWholeParameters() = default;
 Schedule::~Schedule() = default;
 CollectiveObserver::~CollectiveObserver() = default;
 void CollectiveObserver::waiting(const CollectiveRecord&) {}

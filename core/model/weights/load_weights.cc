@@ -9,6 +9,7 @@
 #include "s2s/nn/weights.h"
 #include "weights/checkpoint_files.h"
 #include "weights/finite.h"
+#include "weights/fused_rows.h"
 #include "weights/shape_text.h"
 #include "weights/weight_mapping.h"
 #include "weights/weights_errors.h"
@@ -160,13 +161,22 @@ std::string suggestion(const std::string& name, const std::vector<std::string>& 
 struct Match {
   at::Tensor* member;
   std::string their_name;
-  const TensorSlice* slice = nullptr;  // null: the full tensor
+  std::optional<TensorSlice> slice = std::nullopt;  // nothing: the full tensor
 };
 
 class Matcher {
  public:
   Matcher(const NameMap& names, const AllFacts& theirs, const Slices& slices)
       : names_(names), theirs_(theirs), slices_(slices) {}
+
+  void match_all(const std::vector<NamedTensor>& all) {
+    if (!names_.other_spellings.empty()) {
+      for (const NamedTensor& ours : all) {
+        if (ours.tensor->dim() > 0) rows_[ours.name] = ours.tensor->size(0);
+      }
+    }
+    for (const NamedTensor& ours : all) match(ours);
+  }
 
   void match(const NamedTensor& ours) {
     S2S_ASSERT(ours.tensor->defined(), "weights are matched when sizes and types are known");
@@ -180,15 +190,16 @@ class Matcher {
       return;
     }
     const auto part = slices_.find(ours.name);
-    const TensorSlice* slice = part == slices_.end() ? nullptr : &part->second;
+    std::optional<TensorSlice> slice = fused_slice(names_, *name, ours.name, rows_);
+    if (slice && !holds(it->second, *name)) slice.reset();  // told as a full tensor of other sizes
+    if (part != slices_.end()) slice = part->second;
     const std::vector<int64_t> sizes = sizes_of(it->second, slice);
     if (ours.tensor->sizes() == at::IntArrayRef(sizes)) {
       matches_.push_back({ours.tensor, *name, slice});
     } else {
-      findings_.push_back(fmt::format("'{}' has shape {}{}, expected {}", *name,
-                                      shape_text(it->second.sizes),
-                                      slice == nullptr ? "" : ", a part " + shape_text(sizes),
-                                      shape_text(ours.tensor->sizes())));
+      findings_.push_back(fmt::format(
+          "'{}' has shape {}{}, expected {}", *name, shape_text(it->second.sizes),
+          !slice ? "" : ", a part " + shape_text(sizes), shape_text(ours.tensor->sizes())));
     }
   }
 
@@ -209,10 +220,22 @@ class Matcher {
   }
 
  private:
-  static std::vector<int64_t> sizes_of(const TensorFacts& theirs, const TensorSlice* slice) {
+  /// Whether the tensor has exactly the rows of its parts.
+  bool holds(const TensorFacts& theirs, const std::string& name) const {
+    int64_t rows = 0;
+    for (const std::string& part : fused_parts(names_, name)) {
+      const auto found = rows_.find(part);
+      if (found == rows_.end()) return false;
+      rows += found->second;
+    }
+    return !theirs.sizes.empty() && theirs.sizes[0] == rows;
+  }
+
+  static std::vector<int64_t> sizes_of(const TensorFacts& theirs,
+                                       const std::optional<TensorSlice>& slice) {
     std::vector<int64_t> sizes = theirs.sizes;
     const bool has_dim =
-        slice != nullptr && slice->dim >= 0 && slice->dim < static_cast<int64_t>(sizes.size());
+        slice && slice->dim >= 0 && slice->dim < static_cast<int64_t>(sizes.size());
     if (has_dim) sizes[static_cast<size_t>(slice->dim)] = slice->length;
     return sizes;
   }
@@ -220,6 +243,7 @@ class Matcher {
   const NameMap& names_;
   const AllFacts& theirs_;
   const Slices& slices_;
+  std::map<std::string, int64_t> rows_;  // by our name
   std::vector<std::string> expected_;
   std::vector<std::string> missing_;
   std::vector<std::string> findings_;
@@ -231,6 +255,11 @@ const at::Tensor& destination_of(const Match& match) {
   return *match.member;
 }
 
+StoredPart stored_part(const WeightFiles& files, const Match& match) {
+  return {match.their_name, match.slice ? &*match.slice : nullptr,
+          files.facts().at(match.their_name)};
+}
+
 /// Tensors in files that are matched with members of the model and read later.
 class MatchedFiles final : public WeightSource {
  public:
@@ -238,25 +267,25 @@ class MatchedFiles final : public WeightSource {
       : files_(std::move(files)) {
     const Slices none;
     Matcher matcher(names, files_.facts(), none);
-    for (const NamedTensor& tensor : ours) matcher.match(tensor);
+    matcher.match_all(ours);
     for (const Match& match : matcher.finish(files_.path())) {
-      theirs_.emplace(match.member, match.their_name);
+      theirs_.emplace(match.member, match);
     }
   }
   std::vector<const at::Tensor*> members() const override {
     std::vector<const at::Tensor*> members;
-    for (const auto& [member, name] : theirs_) members.push_back(member);
+    for (const auto& [member, match] : theirs_) members.push_back(member);
     return members;
   }
   void write(const at::Tensor* member, const at::Tensor& destination) const override {
     const at::NoGradGuard no_grad;
-    const std::string& name = theirs_.at(member);
-    copy_stored(files_, {name, nullptr, files_.facts().at(name)}, destination);
+    const Match& match = theirs_.at(member);
+    copy_stored(files_, stored_part(files_, match), destination);
   }
 
  private:
   WeightFiles files_;
-  std::map<const at::Tensor*, std::string> theirs_;
+  std::map<const at::Tensor*, Match> theirs_;
 };
 
 }  // namespace
@@ -270,9 +299,12 @@ void load_tensors(const std::vector<NamedTensor>& ours, const NameMap& names,
   }
   const Slices none;
   Matcher matcher(names, facts, none);
-  for (const NamedTensor& tensor : ours) matcher.match(tensor);
+  matcher.match_all(ours);
   for (const Match& match : matcher.finish(source)) {
-    copy_checked(source, match.their_name, tensors.at(match.their_name), destination_of(match));
+    at::Tensor value = tensors.at(match.their_name);
+    if (match.slice)
+      value = value.narrow(match.slice->dim, match.slice->begin, match.slice->length);
+    copy_checked(source, match.their_name, value, destination_of(match));
   }
 }
 
@@ -280,10 +312,9 @@ void load_tensors(const std::vector<NamedTensor>& ours, const NameMap& names,
                   const WeightFiles& files, const std::map<std::string, TensorSlice>& slices) {
   const at::NoGradGuard no_grad;
   Matcher matcher(names, files.facts(), slices);
-  for (const NamedTensor& tensor : ours) matcher.match(tensor);
+  matcher.match_all(ours);
   for (const Match& match : matcher.finish(files.path())) {
-    const std::string& name = match.their_name;
-    copy_stored(files, {name, match.slice, files.facts().at(name)}, destination_of(match));
+    copy_stored(files, stored_part(files, match), destination_of(match));
   }
 }
 
@@ -306,13 +337,10 @@ void load_weights(Block& block, const NameMap& names, const WeightFiles& files) 
 }
 
 TensorMap export_weights(Block& block, const NameMap& names) {
-  TensorMap exported;
-  for (const NamedTensor& ours : stored_tensors(block)) {
-    const auto theirs = names.to_theirs(ours.name);
-    S2S_ASSERT(theirs.has_value(), "a name map names every parameter and persistent buffer");
-    exported[*theirs] = ours.tensor->detach();
-  }
-  return exported;
+  TensorMap ours;
+  for (const NamedTensor& tensor : stored_tensors(block))
+    ours[tensor.name] = tensor.tensor->detach();
+  return with_fused_rows(ours, names);
 }
 
 void throw_unsupported_config(const std::string& place, const std::string& key,

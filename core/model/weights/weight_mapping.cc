@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/interrupted_calls.h"
 #include "base/io_errors.h"
 #include "weights/weights_errors.h"
 
@@ -52,11 +53,13 @@ WeightMapping::~WeightMapping() {
 
 void WeightMapping::read(uint64_t offset, uint64_t bytes, void* to) const {
   auto* next = static_cast<char*>(to);
+  InterruptedCalls interrupted;
   while (bytes > 0) {
     const ssize_t count = ::pread(file_, next, bytes, static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && interrupted.again()) continue;
     if (count < 0) throw read_error(path_, errno);
     if (count == 0) throw weights_errors::unreadable(path_, "it became shorter while it was read");
+    interrupted.reset();
     next += count;
     offset += static_cast<uint64_t>(count);
     bytes -= static_cast<uint64_t>(count);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "s2s/foreign_text.h"
+
 namespace s2s::weights_errors {
 
 Error unreadable(const std::string& path, const std::string& why) {
@@ -98,6 +100,16 @@ Error config(const std::string& place, const std::string& key, const std::string
       fmt::format(
           "{}: '{}' is {}; expected {} (other values change the results and are not implemented)",
           place, key, value, expected)};
+}
+
+Error no_reader(const std::string& place, const std::string& folder, const std::string& type,
+                const std::vector<std::string>& families) {
+  return {ExitCode::kConfig, "weights/config",
+          fmt::format("{}: got '{}'; its config.json says model_type '{}'; no plugin reads it; "
+                      "there are {}\n"
+                      "  next: choose a model of one of these, or write a plugin (s2s-run plugin "
+                      "new llm NAME)",
+                      place, folder, printable_name(type), fmt::join(families, ", "))};
 }
 
 Error family(const std::string& place, const std::string& key, const std::string& value,

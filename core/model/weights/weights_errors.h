@@ -50,6 +50,10 @@ Error mismatch(const std::string& source, const std::vector<std::string>& lines)
 /// [weights/config] A key of a foreign configuration changes the results and is not supported.
 Error config(const std::string& place, const std::string& key, const std::string& value,
              const std::string& expected);
+/// [weights/config] No plugin reads the model_type of the folder's config.json. `families`: those
+/// that plugins read.
+Error no_reader(const std::string& place, const std::string& folder, const std::string& type,
+                const std::vector<std::string>& families);
 /// [weights/config] The plugin of another model family reads this `model_type`.
 Error family(const std::string& place, const std::string& key, const std::string& value,
              const std::string& expected);

@@ -16,6 +16,7 @@
 #include "comm/rank_texts.h"
 #include "s2s/threads.h"
 #include "train/train_errors.h"
+#include "train/whole_updates.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/finite.h"
 #include "weights/weights_errors.h"
@@ -172,7 +173,8 @@ std::string CheckpointFolder::save(const std::vector<LocalShard>& parts, const O
   job->target = fs::path(folder_) / fmt::format("step={}", state.steps_done);
   job->state = state;
   const auto prepare = [&] {
-    job->files = {model_shards(parts), optimizer_shards(optimizer.state(), parts, rank)};
+    const auto is_whole = [&](const std::string& name) { return is_whole_state(optimizer, name); };
+    job->files = {model_shards(parts), optimizer_shards(optimizer.state(), parts, rank, is_whole)};
     check_numbers(job->files, state.steps_done);
     job->files.push_back({"random", random_states(device_of(parts)), {}});
     if (settings_.is_async) staging_->stage(job->files);

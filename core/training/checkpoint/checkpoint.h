@@ -149,6 +149,14 @@ void require_checkpoint(const std::string& checkpoint);
 /// passes. Errors: [checkpoint/model].
 void check_same_parts(const std::string& checkpoint, const Config& config);
 
+/// The same for the newest checkpoint of the folder that a run is to write into
+/// (RUN/checkpoints/last). Throws [checkpoint/model]; the message asks for another run folder.
+void check_run_folder(const std::string& checkpoint, const Config& config);
+
+/// Refuses a model with more elements than the checkpoint has bytes. Call it before the model gets
+/// memory: its sizes may come from the checkpoint's own configuration. Errors: [checkpoint/model]
+/// with all names that differ.
+void require_room_in(const std::string& checkpoint, Block& model);
 /// Loads this rank's shards of the parameters and persistent buffers. Buffers that are not
 /// allocated yet are loaded as full tensors. Reads only the blocks of the files that contain these
 /// elements, and verifies the checksum of each. Copies nothing until all names and sizes are

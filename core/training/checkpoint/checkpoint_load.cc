@@ -179,11 +179,11 @@ void require_checkpoint(const std::string& checkpoint) {
                         is_indexed_there ? CheckpointIndex::kFile : "model.safetensors");
 }
 
-void check_same_parts(const std::string& checkpoint, const Config& config) {
+std::vector<std::string> other_parts(const std::string& checkpoint, const Config& config) {
   const fs::path file = fs::path(checkpoint) / "config.yaml";
-  if (!fs::exists(file)) return;
-  const Config stored = load_config(file.string());
   std::vector<std::string> differences;
+  if (!fs::exists(file)) return differences;
+  const Config stored = load_config(file.string());
   for (const char* path : {"model.type", "model.tokenizer.name", "model.llm.name",
                            "model.encoder.name", "model.codec.name"}) {
     const Config* there = stored.find_path(path);
@@ -192,7 +192,37 @@ void check_same_parts(const std::string& checkpoint, const Config& config) {
     differences.push_back(
         fmt::format("{} is {} there and {} here", path, there->text(), here->text()));
   }
+  return differences;
+}
+
+void check_same_parts(const std::string& checkpoint, const Config& config) {
+  const std::vector<std::string> differences = other_parts(checkpoint, config);
   if (!differences.empty()) throw_other_model(checkpoint, differences);
+}
+
+void check_run_folder(const std::string& checkpoint, const Config& config) {
+  const std::vector<std::string> differences = other_parts(checkpoint, config);
+  if (differences.empty()) return;
+  const Config stored = load_config((fs::path(checkpoint) / "config.yaml").string());
+  const Config* family = stored.find_path("model.llm.name");
+  if (family == nullptr) family = stored.find_path("model.type");
+  throw_other_run(fs::path(checkpoint).parent_path().parent_path().string(),
+                  family == nullptr ? "" : family->text(), differences);
+}
+
+void require_room_in(const std::string& checkpoint, Block& model) {
+  uintmax_t stored_bytes = 0;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(checkpoint, ignored)) {
+    if (entry.is_regular_file(ignored)) stored_bytes += entry.file_size(ignored);
+  }
+  double elements = 0;
+  for (const NamedTensor& parameter : model.named_parameters()) {
+    elements += static_cast<double>(parameter.tensor->numel());
+  }
+  if (elements <= static_cast<double>(stored_bytes)) return;
+  const ShardFiles files = open_group(open_files(checkpoint), "model");
+  check_same_model(checkpoint, wanted_of(model, whole_parts(model)), files);
 }
 
 void load_model(const std::string& checkpoint, Block& model, const std::vector<LocalShard>& parts) {

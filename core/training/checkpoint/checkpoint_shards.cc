@@ -88,17 +88,19 @@ bool is_cut_like(const at::Tensor& state, const LocalShard& part) {
 }
 
 RankFile optimizer_shards(const TensorMap& state, const std::vector<LocalShard>& parts,
-                          int64_t rank) {
+                          int64_t rank, const std::function<bool(const std::string&)>& is_whole) {
   RankFile file{"optimizer", {}, {}};
   const PartsByName by_name(parts);
   for (const auto& [name, value] : state) {
     const at::Tensor tensor = value.detach().contiguous();
     const LocalShard* const part = by_name.of_state(name);
+    const bool is_said_whole = is_whole && is_whole(name);
     if (part == nullptr) {
       add_whole(file, name, tensor, rank == 0);
-    } else if (is_cut_like(tensor, *part)) {
+    } else if (!is_said_whole && is_cut_like(tensor, *part)) {
       add_cut(file, name, tensor, *part);
-    } else if (tensor.dim() == 0 || part->tensor.numel() == count_elements(part->sizes)) {
+    } else if (is_said_whole || tensor.dim() == 0 ||
+               part->tensor.numel() == count_elements(part->sizes)) {
       const bool is_of_nothing = count_elements(part->sizes) == 0 && rank == 0;
       add_whole(file, name, tensor, part->is_owner && (has_first_number(*part) || is_of_nothing));
     } else {

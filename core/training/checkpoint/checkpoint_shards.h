@@ -1,6 +1,7 @@
 #pragma once
 // Selects what a rank writes into a checkpoint: its elements and their positions in full tensors.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,9 +30,11 @@ RankFile model_shards(const std::vector<LocalShard>& parts);
 /// Returns the optimizer state to write. A state tensor with as many elements as its parameter
 /// shard (named `NAME.suffix`) is sharded in the same way. A scalar state is written by the owner
 /// of the parameter's first element. `rank`: of the run; rank 0 writes states that belong to no
-/// parameter. Errors: std::runtime_error for a state that is sharded differently.
+/// parameter. is_whole: true for the name of a state that every rank has as a whole. Errors:
+/// std::runtime_error for a state that is sharded differently.
 RankFile optimizer_shards(const TensorMap& state, const std::vector<LocalShard>& parts,
-                          int64_t rank);
+                          int64_t rank,
+                          const std::function<bool(const std::string&)>& is_whole = {});
 
 /// Finds shards by name. The shards must outlive this object.
 class PartsByName {

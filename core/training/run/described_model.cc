@@ -7,6 +7,7 @@
 #include "config/scalar.h"
 #include "nn/lora.h"
 #include "plan/mesh.h"
+#include "plan/plan_errors.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/strategy.h"
 #include "s2s/kinds/tokenizer.h"
@@ -107,6 +108,11 @@ std::optional<int64_t> given_axis_size(const Config& config, const std::string& 
 }
 
 MeshShape mesh_of_strategy(const Registries& registries, const Config& config, int64_t num_ranks) {
+  // It lists all ranks.
+  constexpr int64_t kMostRanks = int64_t{1} << 20;
+  if (num_ranks > kMostRanks) {
+    throw plan_errors::mesh_size(static_cast<double>(num_ranks), kMostRanks);
+  }
   const std::unique_ptr<Communicator> ranks = make_simulated_ranks(num_ranks);
   ProcessContext context;
   context.path = "trainer.strategy";

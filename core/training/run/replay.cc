@@ -14,7 +14,9 @@
 #include "run/run_parts.h"
 #include "run/run_processes.h"
 #include "s2s/foreign_text.h"
+#include "s2s/kinds/backbone.h"
 #include "train/saved_step.h"
+#include "train/saved_step_check.h"
 #include "train/train_errors.h"
 
 namespace s2s::run {
@@ -109,6 +111,31 @@ void print_place(const FiniteWatch& watch, const StepReport& step) {
   }
 }
 
+int64_t vocab_size_of(Model& model) {
+  auto* const part = find_capability<HasLanguageModel>(model);
+  return part == nullptr ? 0 : part->language_model().shape().vocab_size;
+}
+
+/// Runs the step. Tensors of its batches may have every shape: what LibTorch and containers say of
+/// them is an error of the file. Errors: [run/replay].
+void run_step(Trainer& trainer, const std::string& file, int64_t step) {
+  const auto refuse = [&file](const char* reason) {
+    const std::string text = reason;
+    for (const char* sign : {"allocate memory", "out of memory", "CUDA error"}) {
+      if (text.find(sign) != std::string::npos) throw;
+    }
+    throw_no_saved_step(file, "the model cannot compute its batches: " +
+                                  text.substr(0, std::min<size_t>(text.find('\n'), 300)));
+  };
+  try {
+    trainer.run(step);
+  } catch (const c10::Error& error) {
+    refuse(error.what_without_backtrace());
+  } catch (const std::out_of_range& error) {
+    refuse(error.what());
+  }
+}
+
 }  // namespace
 
 ConfigArguments replay_arguments(const ConfigArguments& given, const std::string& file) {
@@ -141,6 +168,7 @@ ExitCode replay_step(const ConfigArguments& arguments, const RunProgram& program
   const RunProcesses processes;
   RunParts parts = build_training(setup, processes, build_strategy(setup, processes), weights,
                                   std::make_unique<SavedBatches>(saved));
+  check_saved_step(file, saved, vocab_size_of(*parts.model));
   load_model(weights, *parts.model, parts.strategy->parts(*parts.model));
   parts.strategy->after_update(*parts.model);
   const RunState state =
@@ -152,7 +180,7 @@ ExitCode replay_step(const ConfigArguments& arguments, const RunProgram& program
   fmt::print("step {}, saved because {}\n", saved.step + 1, saved.reason);
   print_batches(saved);
   const FiniteWatch watch(*parts.model);
-  trainer.run(saved.step);
+  run_step(trainer, file, saved.step);
   fmt::print("{}", compared("loss:", last.step.loss, saved.own_loss));
   // Other ranks' gradients are not here.
   const bool has_norm = saved.num_ranks == 1 && saved.grad_norm != 0;

@@ -149,6 +149,7 @@ std::unique_ptr<InitialValues> RunBuilder::initial_values(Model& model,
       model, InitialValuesSettings{device_, precision_.parameter_type,
                                    static_cast<uint64_t>(settings_.trainer.seed),
                                    checkpoint.empty() ? pretrained : From::kNowhere});
+  if (!checkpoint.empty()) require_room_in(checkpoint, model);
   if (auto* const speaking = find_capability<HasCodec>(model)) {
     speaking->codec().to(device_, at::kFloat);  // independent of the precision
   }

@@ -97,6 +97,13 @@ void try_strategy(const Registries& registries, const Config& config) {
   }
 }
 
+/// Whether `checkpoint` is of the folder that this run writes into, and not one to start from.
+bool is_run_folder(const Config& config, const std::string& checkpoint) {
+  const Config* const given = config.find_path("exp_manager.resume_from_checkpoint");
+  const bool is_given = given != nullptr && !given->is_null();
+  return !is_given && !checkpoint.empty() && checkpoint == checkpoint_of_run(config);
+}
+
 void try_build(const Registries& registries, const std::string& kind, const Config& config,
                const std::string& checkpoint) {
   if (kind == "strategy") return try_strategy(registries, config);
@@ -108,6 +115,7 @@ void try_build(const Registries& registries, const std::string& kind, const Conf
     context.path = "model.lr_scheduler";
     registries.create<Schedule>(*config.find_path(context.path), context);
   } else if (kind == "model") {
+    if (is_run_folder(config, checkpoint)) check_run_folder(checkpoint, config);
     describe_model(with_checkpoint_copies(config, checkpoint), registries);
   }
 }

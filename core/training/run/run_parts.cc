@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint_name.h"
 #include "nn/lora.h"
 #include "train/freeze.h"
+#include "train/whole_updates.h"
 
 namespace s2s::run {
 namespace {
@@ -24,7 +25,8 @@ void attach_optimizer(const RunParts& parts, const RunOptions& settings, Warning
                        rule.scale);
     unused.insert(rule.params);
   }
-  for (NamedTensor& parameter : parts.strategy->optimizer_parameters(*parts.model)) {
+  for (NamedTensor& parameter :
+       parameters_to_attach(*parts.optimizer, *parts.strategy, *parts.model)) {
     double scale = 1;
     for (size_t i = 0; i < rules.size(); ++i) {
       if (!rules[i].first.matches(parameter.name)) continue;

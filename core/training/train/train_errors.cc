@@ -121,6 +121,14 @@ void throw_other_model(const std::string& folder, const std::vector<std::string>
                           folder, lines(differences)));
 }
 
+void throw_other_run(const std::string& folder, const std::string& family,
+                     const std::vector<std::string>& differences) {
+  throw Error(ExitCode::kConfig, "checkpoint/model",
+              fmt::format("{}: this run folder holds a run of another model ('{}'):{}\n"
+                          "  next: choose another exp_manager.explicit_log_dir",
+                          folder, family, lines(differences)));
+}
+
 Error checkpoint_write_error(const std::string& folder, const std::string& reason) {
   return {ExitCode::kData, "checkpoint/write",
           fmt::format("the checkpoint {} could not be written: {}\n  expected: enough free "

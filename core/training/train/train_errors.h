@@ -34,6 +34,9 @@ namespace s2s {
 /// [checkpoint/model]: the checkpoint belongs to another model. The message lists every difference.
 [[noreturn]] void throw_other_model(const std::string& folder,
                                     const std::vector<std::string>& differences);
+/// [checkpoint/model] The run folder holds a run of another model, of the family `family`.
+[[noreturn]] void throw_other_run(const std::string& folder, const std::string& family,
+                                  const std::vector<std::string>& differences);
 /// [checkpoint/write]
 Error checkpoint_write_error(const std::string& folder, const std::string& reason);
 /// [checkpoint/cleanup]: the checkpoint is complete, but renaming it, updating `last` or removing

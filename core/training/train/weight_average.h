@@ -30,6 +30,8 @@ class AveragingOptimizer : public Optimizer {
   bool step_scaled(double learning_rate, const GradientScale& scale) override;
   double base_learning_rate() const override { return updates_->base_learning_rate(); }
   TensorMap state() const override;
+  Optimizer& updates() { return *updates_; }
+  const Optimizer& updates() const { return *updates_; }
   /// A state without averages, of a run that had none, begins them with the weights at the next
   /// update. Errors: those of the other optimizer, [checkpoint/optimizer].
   void restore(const TensorMap& state) override;

@@ -109,6 +109,26 @@ int64_t step_of_metric(const std::string& line) {
   return error == std::errc() && stopped == end ? step : -1;
 }
 
+/// Whether `path` lies in `folder` when all links are followed. Neither has to exist.
+bool is_inside(const std::string& path, const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code problem;
+  const fs::path base = fs::weakly_canonical(fs::absolute(folder), problem);
+  if (problem) return false;
+  const fs::path from_base =
+      fs::weakly_canonical(fs::absolute(path), problem).lexically_relative(base);
+  return !problem && !from_base.empty() && *from_base.begin() != "..";
+}
+
+/// A downloaded store may have links to folders of this account.
+void require_inside(const std::string& path, const std::string& store) {
+  if (is_inside(path, store)) return;
+  throw Error(ExitCode::kData, "logger/store",
+              printable_name(path) + " leads out of the store " + printable_name(store) +
+                  "; expected a folder inside of it; remove the link, or name another store "
+                  "(save_dir, tracking_uri)");
+}
+
 }  // namespace
 
 MlflowLogger::MlflowLogger(MlflowOptions options)
@@ -134,9 +154,11 @@ std::string MlflowLogger::open_experiment(const std::string& store) {
     if (yaml_value(meta, "name") != options_.experiment_name) continue;
     if (yaml_value(meta, "lifecycle_stage") != "active") continue;
     experiment_id_ = entry.path().filename().string();
+    require_inside(entry.path().string(), store);
     const std::string location = yaml_value(meta, "artifact_location");
+    // The file may be a stranger's: a place outside of the store has to be typed.
     if (!options_.artifact_location && location.starts_with("file://") &&
-        location != file_uri(entry.path().string())) {
+        location != file_uri(entry.path().string()) && is_inside(path_of_uri(location), store)) {
       options_.artifact_location = path_of_uri(location);
     }
     return entry.path().string();
@@ -159,11 +181,15 @@ std::string MlflowLogger::open_experiment(const std::string& store) {
 
 void MlflowLogger::start(const LoggedRun& run) {
   const std::string beside = std::filesystem::path(run.folder).parent_path().string() + "/mlruns";
-  const std::string experiment = open_experiment(options_.save_dir.value_or(beside));
+  const bool is_typed = options_.artifact_location.has_value();
+  const std::string store = options_.save_dir.value_or(beside);
+  const std::string experiment = open_experiment(store);
   run_id_ = options_.run_id.value_or(sha256(run.id).substr(0, 32));
   run_name_ = options_.run_name.value_or(run.name);
   folder_ = experiment + "/" + run_id_;
   artifacts_ = options_.artifact_location.value_or(experiment) + "/" + run_id_ + "/artifacts";
+  for (const char* part : {"/metrics", "/params", "/tags"}) require_inside(folder_ + part, store);
+  if (!is_typed) require_inside(artifacts_, store);
   const std::string started = yaml_value(text_of_file(folder_ + "/meta.yaml"), "start_time");
   start_ms_ = unix_time_ms();
   std::from_chars(started.data(), started.data() + started.size(), start_ms_);

@@ -136,7 +136,8 @@ Process::~Process() {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   kill(-pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  constexpr int kMostInterruptions = 1000;
+  for (int i = 0; i < kMostInterruptions && waitpid(pid_, nullptr, 0) < 0 && errno == EINTR; ++i) {
   }
 }
 

@@ -149,7 +149,7 @@ TEST_CASE("a sample rate of 0 in the manifest") {
 TEST_CASE("a sample rate of 0 in the configuration") {
   BadSet set;
   set.write();
-  check_refused(set, 3, {"[config/bounds] data.source_sample_rate", "expected at least 1, got 0"},
+  check_refused(set, 3, {"[config/bounds] data.source_sample_rate", "from 1 to 768000, got 0"},
                 {"data.source_sample_rate=0"});
 }
 

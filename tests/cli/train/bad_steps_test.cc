@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
+#include <map>
+
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
+#include "train/saved_step.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
@@ -72,6 +76,35 @@ TEST_CASE("a step of two ranks is run again by one process, the part of each ran
     CHECK_MESSAGE(contains(replay.output, "equal bit for bit"), replay.output);
     CHECK(contains(replay.output, " of 2; the loss is its part"));
     CHECK(contains(replay.output, "all outputs and gradients are finite"));
+  }
+}
+
+TEST_CASE("a damaged file of a saved step is one message") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  REQUIRE(run_s2s(diverging(run)).exit_code == 6);
+  const fs::path file = saved_steps(run).at(0);
+  const s2s::SavedStep good = s2s::read_saved_step(file.string());
+  using Damage = std::function<void(s2s::Batch&)>;
+  const std::map<std::string, Damage> damages = {
+      {"contains 256", [](s2s::Batch& batch) { batch.target_tokens_BT[0][0] = 256; }},
+      {"source_audio_BS is Float",
+       [](s2s::Batch& batch) { batch.source_audio_BS = batch.source_audio_BS.unsqueeze(1); }},
+      // Only the model knows what fits together.
+      {"cannot be replayed", [](s2s::Batch& batch) { batch.source_audio_BS.reset(); }},
+      {"cannot be replayed: batch 1: it has no ids", [](s2s::Batch& batch) { batch.ids.clear(); }}};
+  for (const auto& [reason, damage] : damages) {
+    s2s::SavedStep step = good;
+    for (const auto& [name, tensor] : s2s::named_tensors(step.batches[0])) {
+      if (tensor->defined()) *tensor = tensor->clone();
+    }
+    damage(step.batches[0]);
+    s2s::write_saved_step(file.string(), step);
+    const Outcome replay = run_s2s({"train", "--replay", file.string()});
+    CAPTURE(reason);
+    CHECK_MESSAGE(replay.exit_code == 5, replay.output);
+    CHECK_MESSAGE(contains(replay.output, "[run/replay]"), replay.output);
+    CHECK_MESSAGE(contains(replay.output, reason), replay.output);
   }
 }
 

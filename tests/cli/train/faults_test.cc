@@ -31,6 +31,19 @@ TEST_CASE("a save that gets no thread is written while training waits, and nothi
   check_same_run(run, uninterrupted_run());
 }
 
+TEST_CASE("a write that is interrupted for ever ends in a message") {
+  const TemporaryFolder folder;
+  Words words = tiny_words("train", folder.path() / "run", {"trainer.max_steps=3"});
+  for (const char* file : {"model.safetensors", "state.json"}) {
+    const Outcome outcome =
+        run_s2s(words, {{"LD_PRELOAD", kPreload}, {"S2S_TEST_INTERRUPT", file}});
+    CHECK_MESSAGE(outcome.exit_code > 0, outcome.output);
+    CHECK_MESSAGE(contains(outcome.output, "[checkpoint/write]"), outcome.output);
+    CHECK_MESSAGE(contains(outcome.output, "Interrupted system call"), outcome.output);
+    fs::remove_all(folder.path() / "run");
+  }
+}
+
 TEST_CASE("a weight file that becomes shorter while it is read is one message") {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "run";

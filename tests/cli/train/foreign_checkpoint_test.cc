@@ -278,3 +278,40 @@ TEST_CASE("an export copies the tokenizer's files, and none through links out of
   fs::create_directory_symlink("../moved", tokenizer);
   refused("is a link to a file outside the checkpoint");
 }
+
+TEST_CASE("sizes of a checkpoint's own configuration are not believed") {
+  // Within the bounds of their options, but of no model that this file holds; and outside.
+  const std::map<std::string, std::string> sizes = {{"d_model", "1048576"},
+                                                    {"intermediate_size", "1048576"},
+                                                    {"n_layers", "2147483648"},
+                                                    {"n_fft", "2147483648"},
+                                                    {"num_hidden_layers", "9223372036854775807"}};
+  for (const auto& [key, value] : sizes) {
+    const ForeignCheckpoint checkpoint;
+    std::string config = read_text(checkpoint.path / "config.yaml");
+    const size_t at = config.find(" " + key + ": ");
+    REQUIRE(at != std::string::npos);
+    const size_t begin = at + key.size() + 3;
+    config.replace(begin, config.find_first_of(",}\n", begin) - begin, value);
+    write_text(checkpoint.path / "config.yaml", config);
+    const std::string path = checkpoint.path.string();
+    const std::string output = (checkpoint.folder.path() / "out").string();
+    const std::string wave = (tiny_set() / "audio/dev").string();
+    for (const Words& words :
+         {Words{"generate", "--checkpoint", path, "--input", wave, "--output", output},
+          Words{"validate", path + "/config.yaml", "--checkpoint", path},
+          Words{"plan", path + "/config.yaml"}, Words{"checkpoint", "inspect", path}}) {
+      const Outcome outcome = checkpoint.run(words);
+      CAPTURE(key);
+      CAPTURE(words.front());
+      CHECK_MESSAGE(!contains(outcome.output, "[internal]"), outcome.output);
+      CHECK(outcome.exit_code != 2);
+      if (words.front() == "generate" || words.front() == "validate") {
+        CHECK_MESSAGE(outcome.exit_code == 3, outcome.output);
+        CHECK_MESSAGE((contains(outcome.output, "[config/bounds]") ||
+                       contains(outcome.output, "[checkpoint/model]")),
+                      outcome.output);
+      }
+    }
+  }
+}

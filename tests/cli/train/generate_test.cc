@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <sndfile.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -124,6 +125,24 @@ TEST_CASE("a run's folder, a folder of recordings and a channel are all that gen
       run_s2s({"generate", "--checkpoint", uninterrupted_run().string(), "--input",
                (uninterrupted_run() / "checkpoints").string(), "--output", output.string()});
   CHECK(contains(none.output, "has no audio files"));
+}
+
+TEST_CASE("names of answers are plain, whatever the inputs are called") {
+  const TemporaryFolder folder;
+  const fs::path inputs = folder.path() / "inputs";
+  fs::create_directories(inputs);
+  fs::copy(recording(0), inputs / "a\n\x1b[2J\xe2\x80\xae b\\.wav");
+  const Outcome done = generate(folder.path() / "out", {"--input", inputs.string()});
+  REQUIRE_MESSAGE(done.exit_code == 0, done.output);
+  CHECK(fs::exists(folder.path() / "out" / "000_a_n_x1b[2J_u202e b_.wav"));
+  const Outcome pipe = generate(folder.path() / "none",
+                                {"--input", [&] {
+                                   const std::string path = (folder.path() / "pipe.wav").string();
+                                   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+                                   return path;
+                                 }()});
+  CHECK(pipe.exit_code == 5);
+  CHECK_MESSAGE(contains(pipe.output, "[data/unreadable-audio]"), pipe.output);
 }
 
 TEST_CASE("validate of a run's folder writes its report there, whatever its configuration says") {

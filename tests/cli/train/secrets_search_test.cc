@@ -81,9 +81,9 @@ std::string loggers_with_secrets(const fs::path& folder) {
          "@h'], job_type: '${oc.env:MLFLOW_TRACKING_URI}', run_name: 'r ${oc.env:WANDB_NOTES}'},"
          "{name: mlflow, experiment_name: 'e ${oc.env:S2S_TEST_PLAIN}', save_dir: '" +
          (folder / "${oc.env:S2S_TEST_RUN}").string() +
-         "', tags: {t: '${oc.env:HF_TOKEN}', db_pass: " + kSecrets[11] +
-         ", my_jwt: " + kSecrets[18] + ", hf_token: " + kSecrets[10] + ", copy: 'x " +
-         kSecrets[10] +
+         "', tags: {t: '${oc.env:HF_TOKEN}', put: 'in ${my_hub.github_pat} a text', db_pass: " +
+         kSecrets[11] + ", my_jwt: " + kSecrets[18] + ", hf_token: " + kSecrets[10] +
+         ", copy: 'x " + kSecrets[10] +
          "', sched: '${oc.env:OMP_SCHEDULE}'}},"
          "{name: csv, prefix: 'p-${oc.env:S2S_TEST_PLAIN}'}]";
 }
@@ -137,6 +137,7 @@ TEST_CASE("no byte that a run writes or prints holds one of twenty secrets") {
     const std::string name = entry.path().filename().string(), tag = read_text(entry.path());
     if (name == "t") CHECK(tag == "${oc.env:HF_TOKEN}");
     if (name == "db_pass") CHECK(tag == "***");
+    if (name == "put") CHECK(tag == "***");
     if (name == "sched") CHECK(tag == "static");
   }
   const fs::path variables = run / "snapshot/environment.json";

@@ -119,3 +119,15 @@ TEST_CASE("a manifest names the folder's commit without running any git") {
   REQUIRE(mkfifo((git / "HEAD").c_str(), 0600) == 0);
   CHECK(recorded(repository) == "");
 }
+
+TEST_CASE("an error shows no password of an address, whatever command it ends") {
+  const std::string address = "https://me:s3cret-of-url@example.org/x.yaml";
+  for (const Words& words :
+       {Words{"train", address}, Words{"data", "inspect", address}, Words{"compare", address},
+        Words{"checkpoint", "inspect", address}, Words{"generate", "--checkpoint", address}}) {
+    const Outcome outcome = run_s2s(words);
+    CHECK(outcome.exit_code > 0);
+    CHECK_MESSAGE(!contains(outcome.output, "s3cret-of-url"), outcome.output);
+    CHECK_MESSAGE(contains(outcome.output, "example.org"), outcome.output);
+  }
+}

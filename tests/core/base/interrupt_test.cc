@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <string>
 
+#include "base/interrupted_calls.h"
+
 namespace {
 
 /// How a child process that runs `body` ends: its exit status as waitpid says it.
@@ -153,4 +155,41 @@ TEST_CASE("afterwards signals do what they did before") {
 TEST_CASE("there is one watch at a time") {
   const s2s::InterruptWatch watch;
   CHECK_THROWS_AS(s2s::InterruptWatch(), std::logic_error);
+}
+
+TEST_CASE("warnings are held back until there is a watch, and after it again") {
+  const int status = status_of_child([] {
+    s2s::hold_warnings();
+    raise(SIGUSR1);
+    raise(SIGHUP);
+    {
+      const s2s::InterruptWatch watch;
+      if (!watch.requested()) _exit(1);
+    }
+    raise(SIGUSR1);
+    const s2s::InterruptWatch watch;
+    if (watch.signal_number() != SIGUSR1) _exit(2);
+  });
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 7);
+}
+
+TEST_CASE("a watch leaves the signals that nobody held back as they were") {
+  const int status = status_of_child([] {
+    { const s2s::InterruptWatch watch; }
+    raise(SIGUSR1);
+  });
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGUSR1);
+}
+
+TEST_CASE("an interrupted call is made again, but not for ever") {
+  s2s::InterruptedCalls calls;
+  int count = 0;
+  for (errno = EINTR; calls.again();) ++count;
+  CHECK(count == 999);
+  calls.reset();
+  CHECK(calls.again());
+  errno = EIO;
+  CHECK_FALSE(calls.again());
 }

@@ -90,7 +90,8 @@ TEST_CASE("an unknown key is an error with the nearest name") {
 
 TEST_CASE("values out of bounds and outside of the choices are errors") {
   CHECK(read_error("num_layers: 0") ==
-        "[config/bounds] model.llm.num_layers (test.yaml:1:1): expected at least 1, got 0");
+        "[config/bounds] model.llm.num_layers (test.yaml:1:1): expected a value from 1 to 10000, "
+        "got 0");
   CHECK(read_error("betas: [0.9, 1.5]") ==
         "[config/bounds] model.llm.betas.1 (test.yaml:1:14): expected a value from 0 to 1, got "
         "1.5");

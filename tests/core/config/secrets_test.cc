@@ -277,6 +277,16 @@ TEST_CASE("a variable's value under a secret's key is masked where it is shown a
   CHECK(has(stored(text), "url: \"u:${oc.env:S2S_TEST_ROOT}@h\""));
 }
 
+TEST_CASE("the secrets of a block that is left out are found in the texts that stay") {
+  Config block = yaml("{hub: {hf_token: remembered-one}, plain: not-a-secret, pin_pass: abc}");
+  s2s::remember_secrets(block, "my_hub");
+  s2s::remember_secrets(Config::scalar("remembered-two"), "hf_token");
+  CHECK(shown("{a: x remembered-one, b: not-a-secret, c: abc, d: 'u:remembered-two@h'}") ==
+        "{a: \"***\", b: not-a-secret, c: abc, d: \"***\"}");
+  CHECK(yaml(stored("{a: x-remembered-one}")).find("a")->is_missing());
+  CHECK(s2s::shown_word("--note=remembered-two") == "--note=***");
+}
+
 TEST_CASE("short values of secrets are not looked for in other texts") {
   CHECK(shown("{password: abc, path: /abc/d}") == "{password: \"***\", path: /abc/d}");
   CHECK(shown("{password: abcd, path: /abcd/d}") == "{password: \"***\", path: \"***\"}");

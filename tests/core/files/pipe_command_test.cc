@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "base/machine.h"
 #include "common/allowed_commands.h"
 #include "common/contains.h"
 #include "common/temporary_folder.h"
@@ -191,6 +192,34 @@ TEST_CASE("a command that writes without end is ended") {
   const AllowedCommands allowed;
   const std::string message = error_of("cat /dev/zero", {.output_bytes = 1 << 20});
   CHECK(contains(message, "it wrote more than 1048576 bytes"));
+}
+
+TEST_CASE("a command that writes a little now and then is ended, too") {
+  const AllowedCommands allowed;
+  const CommandLimits limits{.silence_s = 0.3, .most_silences = 3};
+  const std::string message = error_of("while :; do echo x; sleep 0.05; done", limits);
+  CHECK(contains(message, "it took more than 0.9 s and was ended"));
+}
+
+TEST_CASE("what a command puts into another session, and lets go, is killed with it") {
+  const AllowedCommands allowed;
+  const TemporaryFolder folder;
+  const std::string pid = folder / "pid";
+  const std::string command = "setsid sh -c 'sleep 1000 & echo $! >" + pid +
+                              "; sleep 999' >&- 2>&- & setsid -f sleep 998 >&- 2>&-; sleep 1000";
+  CHECK(contains(error_of(command, {.silence_s = 1}), "it wrote nothing for 1 s"));
+  CHECK(ends_soon(std::stoi(read_command("cat " + pid))));
+  CHECK(read_command("printenv S2S_COMMAND_MARK | wc -l") == "1\n");
+}
+
+TEST_CASE("what a command writes is in memory once") {
+  const AllowedCommands allowed;
+  const double before = static_cast<double>(peak_memory_bytes());
+  constexpr size_t kBytes = size_t{400} << 20;
+  const std::string all = read_command("head -c " + std::to_string(kBytes) + " /dev/zero", {});
+  CHECK(all.size() == kBytes);
+  CHECK(all.find_first_not_of('\0') == std::string::npos);
+  CHECK(static_cast<double>(peak_memory_bytes()) - before < 1.25 * kBytes);
 }
 
 TEST_CASE("what a command leaves running with an open standard error is not waited for") {

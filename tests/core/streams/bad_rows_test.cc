@@ -97,7 +97,7 @@ TEST_CASE("a NeMo entry with a name of any length is one that its tar does not h
   const NemoFiles files;
   const std::string source = files.folder / "set.yaml";
   const auto whole = all_ids(source);
-  const std::string name = std::string(300'000, 'u') + "-sub1.wav";
+  const std::string name = std::string(90'000, 'u') + "-sub1.wav";
   std::ofstream(files.folder / "tarred/manifest_1.json", std::ios::app)
       << R"({"audio_filepath": ")" + name + R"(", "duration": 1, "shard_id": 1})" + "\n";
   CHECK(all_ids(source) == whole);
@@ -134,7 +134,7 @@ TEST_CASE("lines of NeMo's manifests that are no entry, or whose audio is missin
 
 TEST_CASE("a line that is nested without end is a bad line, wherever one is read") {
   const TemporaryFolder folder;
-  const std::string nest = std::string(300'000, '[') + std::string(300'000, ']');
+  const std::string nest = std::string(90'000, '[') + std::string(90'000, ']');
   const std::string nemo = folder.write(
       "deep.json",
       R"({"audio_filepath": "a.wav", "duration": 1, "offset": 0, "sampling_rate": 8000})"

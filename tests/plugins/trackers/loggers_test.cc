@@ -225,6 +225,59 @@ TEST_CASE("mlflow: a resumed run removes the values that it repeats") {
   CHECK(files_below(folder / "mlruns", "meta.yaml").size() == 2);
 }
 
+TEST_CASE("mlflow: a stranger's store leads nowhere outside of it") {
+  const TemporaryFolder folder;
+  const fs::path outside = fs::path(folder.path()) / "outside";
+  const fs::path experiment = fs::path(folder.path()) / "mlruns" / "7";
+  fs::create_directories(outside);
+  fs::create_directories(experiment);
+  MlflowOptions options;
+  options.experiment_name = "e";
+  const auto write_meta = [&](const std::string& location) {
+    replace_file((experiment / "meta.yaml").string(),
+                 "artifact_location: '" + location + "'\nlifecycle_stage: active\nname: 'e'\n");
+  };
+  for (const std::string& location :
+       {"file://" + outside.string(), "file://" + experiment.string() + "/../../outside"}) {
+    write_meta(location);
+    MlflowLogger(options).start(run_in(folder));
+    CHECK(files_below(outside, "").empty());
+    CHECK(files_below(experiment, "/artifacts/config.yaml").size() == 1);
+    fs::remove_all(experiment);
+    fs::create_directories(experiment);
+  }
+  write_meta("file://" + experiment.string() + "/../beside");
+  MlflowLogger(options).start(run_in(folder));
+  CHECK(files_below(experiment.parent_path() / "beside", "config.yaml").size() == 1);
+
+  // What is typed holds.
+  MlflowOptions typed = options;
+  typed.artifact_location = outside.string();
+  MlflowLogger(typed).start(run_in(folder));
+  CHECK(files_below(outside, "config.yaml").size() == 1);
+  fs::remove_all(outside);
+  fs::create_directories(outside);
+
+  const auto refused = [&] {
+    try {
+      MlflowLogger(options).start(run_in(folder));
+      return std::string();
+    } catch (const s2s::Error& error) {
+      return error.id();
+    }
+  };
+  // A link in the place of the experiment, or of a part of the run.
+  const fs::path run = fs::path(files_below(experiment, "/params/a").at(0)).parent_path();
+  fs::remove_all(run);
+  fs::create_directory_symlink(outside, run);
+  CHECK(refused() == "logger/store");
+  fs::rename(experiment, outside / "7");
+  fs::create_directory_symlink(outside / "7", experiment);
+  fs::remove(outside / "7" / run.parent_path().filename() / "params");
+  CHECK(refused() == "logger/store");
+  CHECK(files_below(outside, "/params/a").empty());
+}
+
 TEST_CASE("mlflow: a run that an error ends is FAILED, and a server is refused") {
   const TemporaryFolder folder;
   {

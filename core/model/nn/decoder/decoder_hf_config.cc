@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "nn/decoder/config_keys.h"
 #include "s2s/nn/decoder_options.h"
 #include "s2s/nn/weights.h"
 #include "weights/weights_errors.h"
@@ -21,39 +22,6 @@ const Names kCopied = {
     "num_attention_heads", "head_dim",       "num_key_value_heads",     "rms_norm_eps",
     "rope_theta",          "attention_bias", "tie_word_embeddings",     "mlp_bias",
     "initializer_range",   "pad_token_id",   "max_position_embeddings", "attention_dropout"};
-
-/// Keys without effect on the results: names, versions, storage dtypes, generation.
-const Names kNoEffect = {"architectures",
-                         "_name_or_path",
-                         "transformers_version",
-                         "dtype",
-                         "torch_dtype",
-                         "use_cache",
-                         "bos_token_id",
-                         "eos_token_id",
-                         "sep_token_id",
-                         "decoder_start_token_id",
-                         "pretraining_tp",
-                         "auto_map",
-                         "return_dict",
-                         "output_attentions",
-                         "output_hidden_states",
-                         "torchscript",
-                         "use_bfloat16",
-                         "is_encoder_decoder",
-                         "is_decoder",
-                         "id2label",
-                         "label2id",
-                         "problem_type",
-                         "tokenizer_class",
-                         "prefix",
-                         "task_specific_params",
-                         "finetuning_task",
-                         "chunk_size_feed_forward",
-                         "_commit_hash",
-                         "_attn_implementation",
-                         "attn_implementation",
-                         "_attn_implementation_autoset"};
 
 const Names kNullable = {"num_key_value_heads", "head_dim", "pad_token_id"};
 
@@ -165,11 +133,13 @@ class Translation {
       return;
     } else if (rules_.harmless.count(name) != 0) {
       check_harmless(name, value);
+    } else if (name == "pad_token_id" && value_text(value) == "-1") {
+      return;  // LLaMA 1's way to write that there is none
     } else if (kCopied.count(name) != 0) {
       if (!value.is_null() || kNullable.count(name) != 0) options_[name] = value;
     } else if (name == "rope_scaling" || name == "rope_parameters") {
       if (!value.is_null()) read_rope(name, value);
-    } else if (name != "model_type" && kNoEffect.count(name) == 0) {
+    } else if (name != "model_type" && !is_key_without_effect(name)) {
       check_harmless(name, value);
     }
   }
@@ -178,18 +148,26 @@ class Translation {
     auto rule = rules_.harmless.find(name);
     if (rule == rules_.harmless.end()) {
       rule = kHarmless.find(name);
-      if (rule == kHarmless.end()) return refuse_unknown(name, value);
+      if (rule == kHarmless.end()) return read_unknown(name, value);
     }
     if (value.is_null() || contains(rule->second, value_text(value))) return;
     refuse(name, value_text(value), rule->second.empty() ? "null" : rule->second.front());
   }
 
-  void refuse_unknown(const std::string& name, const Config& value) {
+  /// A switch that is off asks for nothing. What is left either may change the results, or is
+  /// told by name.
+  void read_unknown(const std::string& name, const Config& value) {
+    const std::string text = value_text(value);
+    if (value.is_null() || text == "false") return;
+    if (is_key_of_arithmetic(name)) {
+      return refuse(name, text,
+                    "no such key, because it can change the results and is not implemented here");
+    }
+    if (UnknownKeys::add(rules_.prefix + name)) return;
     std::vector<std::string> known(kCopied.begin(), kCopied.end());
     known.insert(known.end(), rules_.options.begin(), rules_.options.end());
     const std::string nearest = nearest_name(name, known);
-    refuse(name, value_text(value),
-           nearest.empty() ? "no such key" : "no such key, or '" + nearest + "'");
+    refuse(name, text, nearest.empty() ? "no such key" : "no such key, or '" + nearest + "'");
   }
 
   /// Reads rope_scaling of version 4 (type, or rope_type) or rope_parameters of version 5.
@@ -221,7 +199,7 @@ class Translation {
       check_harmless(key, item);
     } else if (kRopeOptions.count(key) != 0) {
       options_["rope_scaling"][key] = item;
-    } else {
+    } else if (key != "finetuned") {  // a note of YaRN's authors
       refuse(place + "." + key, value_text(item), "no such key");
     }
   }

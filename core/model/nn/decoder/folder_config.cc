@@ -3,6 +3,8 @@
 #include <filesystem>
 
 #include "config/scalar.h"
+#include "nn/decoder/config_keys.h"
+#include "s2s/foreign_text.h"
 #include "s2s/nn/decoder_options.h"
 #include "s2s/nn/weights.h"
 
@@ -43,6 +45,19 @@ void tell_of_other_values(const Config& node, const Config& of_folder, const std
   }
 }
 
+/// Warns once, with all names.
+void tell_of_unknown_keys(const std::vector<std::string>& keys, const std::string& folder,
+                          const BuildContext& context) {
+  if (keys.empty()) return;
+  std::string names;
+  for (const std::string& key : keys) names += (names.empty() ? "" : ", ") + printable_name(key);
+  context.warn(context.path + ".path: " + names + " of '" + folder + "/config.json' " +
+               (keys.size() == 1 ? "has" : "have") +
+               " no meaning for s2s and changed nothing; check that the model's results do not "
+               "depend on " +
+               (keys.size() == 1 ? "it" : "them"));
+}
+
 }  // namespace
 
 Config with_folder_config(const Config& node, const BuildContext& context,
@@ -52,8 +67,10 @@ Config with_folder_config(const Config& node, const BuildContext& context,
   const std::string folder =
       resolve_path(path->as_string(context.path + ".path"), context.base_dir);
   const Config foreign = read_json((std::filesystem::path(folder) / "config.json").string());
+  const UnknownKeys unknown;
   Config merged = translate(foreign);
   if (context.warn) {
+    tell_of_unknown_keys(unknown.names(), folder, context);
     if (foreign.find("text_config") != nullptr) tell_of_unused_parts(foreign, folder, context);
     tell_of_other_values(node, merged, folder, context);
   }

@@ -6,6 +6,7 @@
 //                                 as it is mapped
 //   S2S_TEST_FAIL_PATH="CALL:NEEDLE:ERRNO"   CALL (fsync, symlink, rename, mkdir) fails with the
 //                                 number ERRNO for paths that contain NEEDLE
+//   S2S_TEST_INTERRUPT="NEEDLE"   each write to a file whose name contains NEEDLE fails with EINTR
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -59,6 +60,14 @@ bool fails(const char* call, const char* path) {
   return true;
 }
 
+bool is_interrupted(int file) {
+  const char* const needle = std::getenv("S2S_TEST_INTERRUPT");
+  if (needle == nullptr) return false;
+  char place[32] = {}, path[4096] = {};
+  std::snprintf(place, sizeof(place), "/proc/self/fd/%d", file);
+  return readlink(place, path, sizeof(path) - 1) > 0 && std::strstr(path, needle) != nullptr;
+}
+
 }  // namespace
 
 extern "C" {
@@ -76,6 +85,12 @@ int symlink(const char* target, const char* path) {
 
 int rename(const char* from, const char* to) {
   return fails("rename", from) ? -1 : next("rename", &rename)(from, to);
+}
+
+ssize_t write(int file, const void* bytes, size_t count) {
+  if (!is_interrupted(file)) return next("write", &write)(file, bytes, count);
+  errno = EINTR;
+  return -1;
 }
 
 int mkdir(const char* path, mode_t mode) {
