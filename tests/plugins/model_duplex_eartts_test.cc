@@ -13,6 +13,7 @@
 #include "plan/plan_check.h"
 #include "plugins/built_plugins.h"
 #include "plugins/eartts/eartts_fixture.h"
+#include "s2s/data/resample.h"
 #include "s2s/error.h"
 
 using namespace s2s;
@@ -146,8 +147,10 @@ TEST_CASE("it speaks with the configuration's voice, else with the batch's, else
   Fixture f;
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "voice.wav").string();
-  const at::Tensor voice_S = at::linspace(-0.5, 0.5, 100);
-  write_wave(file, voice_S, 400);
+  // Files have at least 1 kHz, this codec has 400 Hz.
+  const at::Tensor recorded_S = at::linspace(-0.5, 0.5, 1000);
+  write_wave(file, recorded_S, 4000);
+  const at::Tensor voice_S = resample(recorded_S, 4000, 400);
   const auto own = f.model(R"("inference_speaker_reference": ")" + file + "\"");
   const auto other = f.model();
   auto& with_voice = require_capability<SpeaksText>(*own, "duplex_eartts", "speak");

@@ -39,8 +39,8 @@ const NameKind kKinds[] = {
       "num_codebooks", "num_semantic", "expert"}},
     {kPositions, {"position", "sliding_window", "seq_len", "max_len", "pad_window"}},
     {kCount,
-     {"step", "restarts", "epoch", "batches", "tokens", "cuts", "limit", "skip", "buffer", "every",
-      "slice", "patience", "max_symbols", "count", "eos", "bos", "pad", "tag", "_id"}},
+     {"step", "restarts", "epoch", "batches", "tokens", "estimate", "limit", "skip", "buffer",
+      "every", "slice", "patience", "max_symbols", "count", "eos", "bos", "pad", "tag", "_id"}},
 };
 
 double limit_of(std::string_view name) {

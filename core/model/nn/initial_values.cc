@@ -98,7 +98,7 @@ void require_memory(const std::vector<NamedTensor>& parameters) {
               "out of memory: the model's parameters need " + gigabytes_text(bytes) + "; " +
                   memory_text(memory) +
                   "\n"
-                  "  next:      1. more ranks that share the model (trainer.strategy.name=fsdp)\n"
+                  "  next:      1. more ranks that share the model (trainer.strategy)\n"
                   "             2. a smaller model, or trainer.precision=bf16-true; s2s-run plan "
                   "CONFIG computes the memory needed");
 }
