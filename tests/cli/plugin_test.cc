@@ -84,7 +84,7 @@ TEST_CASE("plugin inspect shows the note and the options with type, default, bou
     const CommandResult result = run_cli("plugin inspect " + path + " " + name);
     CHECK(result.exit_code == 0);
     for (const char* part : {"metric:fixture_good", "counts characters", "Apache-2.0", "weight",
-                             "0 to 10", "at least 0", "hypothesis | reference"}) {
+                             "0 to 10", "0 to 1048576", "hypothesis | reference"}) {
       CHECK_MESSAGE(contains(result.output, part), result.output);
     }
   }

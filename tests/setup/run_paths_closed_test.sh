@@ -1,5 +1,5 @@
 #!/bin/bash
-# usage: run_paths_closed_test.sh SOURCE C_COMPILER
+# usage: run_paths_closed_test.sh SOURCE CXX_COMPILER
 # core/setup.sh closes run paths that end with a colon, as that of NVIDIA's cuSPARSELt, and leaves
 # the rest of these libraries, and other libraries, as they are.
 set -euo pipefail
@@ -9,11 +9,11 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 lib=$folder/nvidia/some/lib
 mkdir -p "$lib"
-echo 'int s2s_answer(void) { return 42; }' > "$folder/a.c"
+echo 'extern "C" int s2s_answer() { return 42; }' > "$folder/a.cc"
 # shellcheck disable=SC2016  # the loader's variable
 for kind in 'open:$ORIGIN:' 'good:$ORIGIN' 'two:$ORIGIN:$ORIGIN/../x'; do
   "$compiler" -shared -fPIC -Wl,--enable-new-dtags "-Wl,-rpath,${kind#*:}" \
-    -o "$lib/${kind%%:*}.so" "$folder/a.c"
+    -o "$lib/${kind%%:*}.so" "$folder/a.cc"
 done
 cp -r "$lib" "$folder/before"
 

@@ -126,8 +126,6 @@ std::optional<int64_t> num_devices(const Config& node) {
   if (number < 1 && number != -1) {
     throw type_error(path, node, "the number of processes on each machine, -1 or auto");
   }
-  constexpr int64_t kMost = 1024;
-  if (number > kMost) throw bounds_error(path, node, "at most 1024 processes on a machine");
   return number == -1 ? std::nullopt : std::optional(number);
 }
 

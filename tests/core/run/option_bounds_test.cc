@@ -125,6 +125,7 @@ TEST_CASE("two numbers whose product is the number of ranks are a message, too")
   const auto before = static_cast<double>(peak_memory_bytes());
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"trainer.devices=1024", "trainer.num_nodes=1048576"},
+           {"trainer.devices=9223372036854775807", "trainer.num_nodes=2"},
            {"trainer.strategy={name: model_parallel, data_parallel_size: 1048576, "
             "tensor_parallel_size: 1048576}"}}) {
     std::vector<std::string> overrides = {"~data.synth"};
