@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "base/interrupted_calls.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s::launch {
 

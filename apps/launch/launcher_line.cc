@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/interrupted_calls.h"
+#include "base/write_whole.h"
 
 namespace s2s::launch {
 namespace {
@@ -44,17 +44,7 @@ LauncherLine::~LauncherLine() {
 
 bool LauncherLine::tell(const std::string& message) const {
   if (descriptor_ < 0) return false;
-  const char* next = message.c_str();
-  size_t left = message.size() + 1;  // including the terminating zero
-  InterruptedCalls interrupted;
-  while (left > 0) {
-    const ssize_t count = ::write(descriptor_, next, left);
-    if (count < 0 && interrupted.again()) continue;
-    if (count <= 0) return false;
-    next += count;
-    left -= static_cast<size_t>(count);
-  }
-  return true;
+  return write_whole(descriptor_, message.c_str(), message.size() + 1);  // with the zero
 }
 
 }  // namespace s2s::launch

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/foreign_json.h"
-#include "base/interrupted_calls.h"
+#include "base/write_whole.h"
 
 namespace s2s::launch {
 namespace {
@@ -17,16 +17,6 @@ using nlohmann::json;
 
 constexpr char kMark = '\x1e';
 constexpr size_t kMaxText = 600;  // bytes of a line, at most three for each in JSON
-
-void write_all(const std::string& text) {
-  InterruptedCalls interrupted;
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(STDERR_FILENO, text.data() + done, text.size() - done);
-    if (count < 0 && interrupted.again()) continue;
-    if (count <= 0) return;
-    done += static_cast<size_t>(count);
-  }
-}
 
 }  // namespace
 
@@ -40,7 +30,9 @@ void write_record(const NodeRecord& record) {
                        {"code", record.code},
                        {"last", end >= record.text.size()},
                        {"text", record.text.substr(begin, end - begin)}};
-    write_all(kMark + part.dump(-1, ' ', true, json::error_handler_t::replace) + "\n");
+    const std::string line =
+        kMark + part.dump(-1, ' ', true, json::error_handler_t::replace) + "\n";
+    write_whole(STDERR_FILENO, line.data(), line.size());
     if (end >= record.text.size()) return;
     begin = end;
   }

@@ -13,8 +13,8 @@
 #include <sstream>
 #include <system_error>
 
-#include "base/interrupted_calls.h"
 #include "base/text.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s::launch {
 namespace {

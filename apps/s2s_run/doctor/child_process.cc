@@ -12,7 +12,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "base/interrupted_calls.h"
+#include "base/write_whole.h"
 
 namespace s2s::run {
 namespace {
@@ -73,15 +73,6 @@ ChildAnswer answer_of(double limit_s, const std::function<void(int pipe)>& in_ch
   return answer;
 }
 
-void write_all(int file, const std::string& text) {
-  InterruptedCalls interrupted;
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
-    if (count < 0 && !interrupted.again()) return;
-    if (count > 0) done += static_cast<size_t>(count);
-  }
-}
-
 }  // namespace
 
 std::string ChildAnswer::end_text() const {
@@ -95,7 +86,10 @@ ChildAnswer run_in_child(double limit_s, const std::function<void(const Tell& te
     const int nowhere = ::open("/dev/null", O_WRONLY);
     ::dup2(nowhere, STDOUT_FILENO);
     ::dup2(nowhere, STDERR_FILENO);
-    body([pipe](const std::string& line) { write_all(pipe, line + "\n"); });
+    body([pipe](const std::string& line) {
+      const std::string text = line + "\n";
+      write_whole(pipe, text.data(), text.size());
+    });
     ::_exit(EXIT_SUCCESS);
   });
 }

@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "base/foreign_json.h"
-#include "base/interrupted_calls.h"
 #include "plugin/plugin_errors.h"
 #include "plugin/search_path.h"
 #include "s2s/foreign_text.h"
+#include "s2s/interrupted_calls.h"
 #include "s2s_run/plugin/plugin_check_behavior.h"
 #include "s2s_run/subcommands.h"
 

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "base/interrupt.h"
-#include "base/interrupted_calls.h"
+#include "base/write_whole.h"
 #include "s2s_run/synth/synth_errors.h"
 
 namespace s2s::synth {
@@ -26,22 +26,11 @@ struct MessageHeader {
 };
 constexpr uint64_t kFailure = UINT64_MAX;
 
-void write_all(int fd, const void* data, size_t size) {
-  const char* at = static_cast<const char*>(data);
-  InterruptedCalls interrupted;
-  while (size > 0) {
-    const ssize_t written = ::write(fd, at, size);
-    if (written < 0 && interrupted.again()) continue;
-    if (written <= 0) _exit(1);  // the parent has ended
-    at += written;
-    size -= static_cast<size_t>(written);
-  }
-}
-
 void send(int fd, uint64_t index, const std::string& text) {
   const MessageHeader header = {index, text.size()};
-  write_all(fd, &header, sizeof header);
-  write_all(fd, text.data(), text.size());
+  const bool is_sent =
+      write_whole(fd, &header, sizeof header) && write_whole(fd, text.data(), text.size());
+  if (!is_sent) _exit(1);  // the parent has ended
 }
 
 /// Runs the tasks of a child process. Never returns.

@@ -11,7 +11,7 @@
 #include <shared_mutex>
 #include <stdexcept>
 
-#include "base/interrupted_calls.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s::data {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "base/atomic_file.h"
 #include "base/foreign_json.h"
-#include "base/interrupted_calls.h"
 #include "base/io_errors.h"
 #include "convert/convert_errors.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s::convert {
 namespace {

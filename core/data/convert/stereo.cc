@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/foreign_json.h"
+#include "base/text.h"
 #include "convert/convert_errors.h"
 #include "convert/source_files.h"
 #include "convert/transcript.h"
@@ -98,7 +99,7 @@ void StereoFiles::read_list() {
   if (!fs::exists(source_)) throw convert_errors::missing(source_, "a list of files");
   data::LineReader lines(source_);
   for (std::string line; lines.next(line);) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (is_blank_line(line)) continue;
     names_.push_back(line);
     line_numbers_.push_back(lines.line());
   }

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/interrupted_calls.h"
 #include "files/files_errors.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s::files {
 

@@ -13,6 +13,7 @@
 
 #include "base/byte_codec.h"
 #include "base/io_errors.h"
+#include "base/write_whole.h"
 
 namespace s2s::files {
 namespace {
@@ -29,11 +30,13 @@ class GivenFile : public ByteFile {
   int64_t size() const override { return size_; }
   void read(int64_t offset, void* to, size_t num_bytes) const override {
     char* at = static_cast<char*>(to);
+    InterruptedCalls interrupted;
     while (num_bytes > 0) {
       const ssize_t count = ::pread(file_, at, num_bytes, offset);
-      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && interrupted.again()) continue;
       if (count < 0) throw read_error(name(), errno);
       if (count == 0) throw std::runtime_error("it has become shorter");
+      interrupted.reset();
       at += count;
       offset += count;
       num_bytes -= static_cast<size_t>(count);
@@ -124,10 +127,8 @@ class FileToGive {
     for (int64_t offset = 0; offset < from.size();) {
       const auto part = std::min<int64_t>(from.size() - offset, kAnswerBytes);
       const std::string bytes = from.read_text(offset, static_cast<size_t>(part));
-      const ssize_t count = ::pwrite(file_, bytes.data(), bytes.size(), offset);
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) throw read_error(from.name(), errno);
-      offset += count;
+      if (!write_whole(file_, bytes.data(), bytes.size())) throw read_error(from.name(), errno);
+      offset += part;
     }
   }
   int file_;

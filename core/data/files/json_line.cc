@@ -1,5 +1,7 @@
 // JSON text -> values, with what Python's json accepts beyond the standard.
 
+#include <fmt/format.h>
+
 #include <array>
 #include <limits>
 #include <utility>
@@ -15,6 +17,7 @@ namespace {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTokens = {
     {{"NaN", "\x01NaN"}, {"Infinity", "\x01Infinity"}, {"-Infinity", "\x01-Infinity"}}};
 constexpr std::string_view kMark = "\"\\u0001";
+constexpr int kParserDepth = 1024;  // simdjson's
 
 /// The text with NaN, Infinity and -Infinity outside of strings as marked strings.
 std::string with_marked_tokens(const std::string& text) {
@@ -73,16 +76,15 @@ std::string reason_of(const std::string& text, std::string& rounded) {
 
 void check_depth(simdjson::error_code code, const LinePlace& place) {
   if (code != simdjson::DEPTH_ERROR) return;
-  throw files_errors::json(place.text(), "it is nested deeper than 1024 levels");
+  throw files_errors::json(place.text(),
+                           fmt::format("it is nested deeper than {} levels", kParserDepth));
 }
 
 }  // namespace
 
 /// A value of two bytes takes 60 as what is made of it. Shorter lines than this have no more values
-/// than are allowed, whatever they are, so that they are not looked at. The parser limits the
-/// depth.
-constexpr JsonLimit kLineLimit{
-    .any_values = 200'000, .bytes_per_value = 8, .depth = std::numeric_limits<int>::max()};
+/// than are allowed, whatever they are, so that they are not looked at.
+constexpr JsonLimit kLineLimit{.any_values = 200'000, .bytes_per_value = 4, .depth = kParserDepth};
 constexpr size_t kLongLineBytes = 2 * kLineLimit.any_values;
 
 JsonValue parse_json_line(const std::string& text, const LinePlace& place) {

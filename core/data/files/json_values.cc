@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/json_scan.h"
 #include "files/files_errors.h"
 
 namespace s2s::files {
@@ -20,25 +21,15 @@ class Nesting {
  public:
   /// Takes the next character.
   void take(char c) {
-    if (in_string_) {
-      if (is_escaped_) {
-        is_escaped_ = false;
-      } else if (c == '\\') {
-        is_escaped_ = true;
-      } else {
-        in_string_ = c != '"';
-      }
-      return;
-    }
-    if (c == '"') in_string_ = true;
+    if (!scan_.take(c)) return;
     if (c == '{' || c == '[') ++depth_;
     if (c == '}' || c == ']') --depth_;
   }
-  bool in_string() const { return in_string_; }
+  bool in_string() const { return scan_.in_string(); }
   int64_t depth() const { return depth_; }
 
  private:
-  bool in_string_ = false, is_escaped_ = false;
+  JsonScan scan_;
   int64_t depth_ = 0;
 };
 

@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/interrupted_calls.h"
 #include "files/files_errors.h"
 #include "files/growing_bytes.h"
 #include "files/marked_processes.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s::files {
 namespace {

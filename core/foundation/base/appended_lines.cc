@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/interrupted_calls.h"
 #include "base/io_errors.h"
 #include "s2s/foreign_text.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s {
 

@@ -11,8 +11,8 @@
 #include <random>
 #include <vector>
 
-#include "base/interrupted_calls.h"
 #include "base/io_errors.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s {
 

@@ -1,6 +1,7 @@
 #include "s2s/error.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace s2s {
@@ -13,7 +14,12 @@ Error::Error(ExitCode exit_code, std::string id, std::string message)
 
 Error::~Error() = default;
 
-void Findings::add(Error error) { errors_.push_back(std::move(error)); }
+void Findings::add(Error error) {
+  const bool is_known = std::any_of(errors_.begin(), errors_.end(), [&](const Error& known) {
+    return std::string_view(known.what()) == error.what();
+  });
+  if (!is_known) errors_.push_back(std::move(error));
+}
 
 void Findings::throw_if_any() const {
   if (errors_.empty()) return;

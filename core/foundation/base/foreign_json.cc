@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/json_scan.h"
+
 namespace s2s {
 namespace {
 
@@ -11,19 +13,15 @@ namespace {
 /// JSON at all.
 template <class Visit>
 bool scan_json(std::string_view text, const Visit& visit) {
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string && c == '\\') {
-      ++i;
-    } else if (c == '"') {
-      in_string = !in_string;
-    } else if (!in_string && !visit(c)) {
-      return false;
-    }
+  JsonScan scan;
+  for (const char c : text) {
+    if (scan.take(c) && !visit(c)) return false;
   }
   return true;
 }
+
+/// The first value of a list or object follows its bracket, every other one a comma.
+bool begins_value(char c) { return c == '[' || c == '{' || c == ','; }
 
 /// Counts what the objects of a text cost that keep their order.
 class MemberCount {
@@ -63,8 +61,7 @@ std::optional<std::string> json_refusal(std::string_view text, const JsonLimit& 
   scan_json(text, [&](char c) {
     if (c == '[' || c == '{') ++level;
     if (c == ']' || c == '}') --level;
-    // The first value of a list or object follows its bracket, every other one a comma.
-    if (c == '[' || c == '{' || c == ',') ++values;
+    if (begins_value(c)) ++values;
     if (level > limit.depth) {
       refusal = "it is nested deeper than " + std::to_string(limit.depth) + " levels";
     } else if (values > most) {
@@ -80,6 +77,11 @@ std::optional<std::string> json_refusal(std::string_view text, const JsonLimit& 
 bool has_wide_objects(std::string_view text, size_t max_members) {
   MemberCount members;
   return !scan_json(text, [&](char c) { return members.visit(c, max_members); });
+}
+
+bool has_more_json_values(std::string_view text, size_t most) {
+  size_t values = 1;
+  return !scan_json(text, [&](char c) { return !begins_value(c) || ++values <= most; });
 }
 
 bool is_json_depth_within(std::string_view text, int depth) {

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/interrupted_calls.h"
 #include "base/mapped_file.h"
 #include "base/utf8_reader.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s {
 namespace {

@@ -17,6 +17,7 @@
 #include "base/byte_codec.h"
 #include "base/parser_starter.h"
 #include "s2s/error.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s {
 namespace {
@@ -47,9 +48,10 @@ void send_order(int control, const ParserOrder& order, const std::vector<int>& f
   part->cmsg_len = CMSG_LEN(sizeof(int) * files.size());
   std::memcpy(CMSG_DATA(part), files.data(), sizeof(int) * files.size());
   ssize_t count = 0;
+  InterruptedCalls interrupted;
   do {
     count = ::sendmsg(control, &message, MSG_NOSIGNAL);
-  } while (count < 0 && errno == EINTR);
+  } while (count < 0 && interrupted.again());
   if (count != sizeof copy) throw starter_error("sendmsg");
 }
 
@@ -93,7 +95,8 @@ void end_parser_processes() {
   const int control = g_control.exchange(-1);
   if (control < 0) return;
   ::close(control);
-  while (::waitpid(g_starter, nullptr, 0) < 0 && errno == EINTR) {
+  InterruptedCalls interrupted;
+  while (::waitpid(g_starter, nullptr, 0) < 0 && interrupted.again()) {
   }
 }
 
@@ -136,10 +139,12 @@ void ParserProcess::fail(const std::string& reason) {
 }
 
 void ParserProcess::write_all(std::string_view bytes) {
+  InterruptedCalls interrupted;
   while (!bytes.empty()) {
     const ssize_t count = ::send(stream_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && interrupted.again()) continue;
     if (count <= 0) return;  // the answer says why
+    interrupted.reset();
     bytes.remove_prefix(static_cast<size_t>(count));
   }
 }
@@ -148,16 +153,18 @@ void ParserProcess::read_all(char* to, size_t num_bytes) {
   using Clock = std::chrono::steady_clock;
   constexpr int kWaits = 4;  // other work may keep the processors busy
   const auto end = Clock::now() + std::chrono::seconds(30 + kWaits * limits_.seconds);
+  InterruptedCalls interrupted;
   while (num_bytes > 0) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     pollfd wait{stream_, POLLIN, 0};
     const int ready = left <= 0 ? 0 : ::poll(&wait, 1, static_cast<int>(left));
-    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0 && interrupted.again()) continue;
     if (ready <= 0) fail("its parser does not answer");
     const ssize_t count = ::recv(stream_, to, num_bytes, 0);
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && interrupted.again()) continue;
     if (count <= 0) fail("its parser ended without an answer");
+    interrupted.reset();
     to += count;
     num_bytes -= static_cast<size_t>(count);
   }

@@ -20,6 +20,7 @@
 
 #include "base/byte_codec.h"
 #include "base/system_call_filter.h"
+#include "base/write_whole.h"
 #include "s2s/error.h"
 
 namespace s2s {
@@ -30,22 +31,12 @@ int g_stream = -1;  // of this parser process; a signal handler can reach nothin
 /// False at the end of the stream.
 bool read_from(int file, void* to, size_t num_bytes) {
   char* at = static_cast<char*>(to);
+  InterruptedCalls interrupted;
   while (num_bytes > 0) {
     const ssize_t count = ::read(file, at, num_bytes);
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && interrupted.again()) continue;
     if (count <= 0) return false;
-    at += count;
-    num_bytes -= static_cast<size_t>(count);
-  }
-  return true;
-}
-
-bool write_to(int file, const void* from, size_t num_bytes) {
-  const char* at = static_cast<const char*>(from);
-  while (num_bytes > 0) {
-    const ssize_t count = ::write(file, at, num_bytes);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
+    interrupted.reset();
     at += count;
     num_bytes -= static_cast<size_t>(count);
   }
@@ -54,9 +45,9 @@ bool write_to(int file, const void* from, size_t num_bytes) {
 
 void reply(ParserStatus status, std::string_view bytes) {
   const uint64_t size = bytes.size();
-  const bool is_written = write_to(g_stream, &status, sizeof status) &&
-                          write_to(g_stream, &size, sizeof size) &&
-                          write_to(g_stream, bytes.data(), bytes.size());
+  const bool is_written = write_whole(g_stream, &status, sizeof status) &&
+                          write_whole(g_stream, &size, sizeof size) &&
+                          write_whole(g_stream, bytes.data(), bytes.size());
   if (!is_written) ::_exit(1);
 }
 
@@ -215,9 +206,10 @@ bool receive(int control, ParserOrder& order, std::vector<int>& files) {
   message.msg_control = beside.data();
   message.msg_controllen = beside.size();
   ssize_t count = 0;
+  InterruptedCalls interrupted;
   do {
     count = ::recvmsg(control, &message, 0);
-  } while (count < 0 && errno == EINTR);
+  } while (count < 0 && interrupted.again());
   if (count != sizeof order) return false;
   files = files_of(message);
   return !files.empty();
@@ -266,7 +258,7 @@ void start_parsers(int control) {
       be_parser(order, stream, files);
     }
     if (process > 0) parsers.push_back(static_cast<pid_t>(process));
-    write_to(stream, &process, sizeof process);  // before the first request
+    write_whole(stream, &process, sizeof process);  // before the first request
     for (const int file : files) ::close(file);
     files.clear();
   }

@@ -12,8 +12,8 @@
 #include <iostream>
 #include <memory>
 
-#include "base/interrupted_calls.h"
 #include "base/utf8_reader.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s {
 namespace {

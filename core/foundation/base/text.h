@@ -35,6 +35,11 @@ inline std::string stripped(const std::string& text, std::string_view blanks = "
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+/// Whether a line has nothing but spaces, tabs and a carriage return.
+inline bool is_blank_line(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
 /// `text` before its first line break.
 inline std::string first_line_in(const std::string& text) {
   return text.substr(0, text.find('\n'));

@@ -55,7 +55,7 @@ inline Error data_error(const char* id, std::string message) {
 /// Collects every mistake of one validation, so that all are reported together.
 class Findings {
  public:
-  /// Adds an error, to be thrown by throw_if_any.
+  /// Adds an error, to be thrown by throw_if_any; one that is there already counts once.
   void add(Error error);
   bool empty() const { return errors_.empty(); }
   const std::vector<Error>& errors() const { return errors_; }

@@ -29,6 +29,9 @@ std::string link_out_of(const std::string& path, const std::string& folder);
 /// True when the JSON text is nested at most `depth` deep. Recursive parsers need this check before
 /// they run. Text that is not JSON is checked up to its first syntax error.
 bool is_json_depth_within(std::string_view text, int depth = kJsonDepth);
+/// True when the JSON text may have more values (numbers, texts, lists, objects, ...) than `most`.
+/// A value of two bytes takes a hundred in memory.
+bool has_more_json_values(std::string_view text, size_t most);
 
 /// Returns `text` made safe for a terminal. Control characters (except newlines and tabs), the C1
 /// set, line and paragraph separators, direction marks and invalid UTF-8 become \x1b, \u202e and so

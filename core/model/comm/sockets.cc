@@ -18,7 +18,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/interrupted_calls.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s {
 namespace {

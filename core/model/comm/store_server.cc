@@ -10,8 +10,8 @@
 #include <csignal>
 #include <system_error>
 
-#include "base/interrupted_calls.h"
 #include "base/number_text.h"
+#include "s2s/interrupted_calls.h"
 #include "s2s/threads.h"
 
 namespace s2s {

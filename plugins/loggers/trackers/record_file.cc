@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "s2s/foreign_text.h"
+#include "s2s/interrupted_calls.h"
 
 namespace s2s::trackers {
 
@@ -36,15 +37,14 @@ int open_for(const std::string& path, int flags) {
   return file;
 }
 
-constexpr int kMostInterruptions = 1000;  // in a row; where each call is, it never ends
-
 /// Returns false, with errno, when not all bytes could be written.
 bool write_all(int file, std::string_view bytes) {
-  for (int interruptions = 0; !bytes.empty();) {
+  InterruptedCalls interrupted;
+  while (!bytes.empty()) {
     const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR && ++interruptions < kMostInterruptions) continue;
+    if (written < 0 && interrupted.again()) continue;
     if (written < 0) return false;
-    interruptions = 0;
+    interrupted.reset();
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return true;
@@ -120,13 +120,14 @@ std::string_view InputFile::read(size_t at, size_t num_bytes) {
     block_at_ = at;
     block_.resize(std::max(num_bytes, kBufferBytes));
     size_t length = 0;
-    for (int interruptions = 0; length < block_.size();) {
+    InterruptedCalls interrupted;
+    while (length < block_.size()) {
       const ssize_t got = pread(file_, block_.data() + length, block_.size() - length,
                                 static_cast<off_t>(at + length));
-      if (got < 0 && errno == EINTR && ++interruptions < kMostInterruptions) continue;
+      if (got < 0 && interrupted.again()) continue;
       if (got < 0) throw_system(path_);
       if (got == 0) break;
-      interruptions = 0;
+      interrupted.reset();
       length += static_cast<size_t>(got);
     }
     block_.resize(length);

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "s2s/foreign_text.h"
+#include "s2s/interrupted_calls.h"
 #include "scorer_errors.h"
 
 extern char** environ;
@@ -136,8 +137,8 @@ Process::~Process() {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   kill(-pid_, SIGKILL);
-  constexpr int kMostInterruptions = 1000;
-  for (int i = 0; i < kMostInterruptions && waitpid(pid_, nullptr, 0) < 0 && errno == EINTR; ++i) {
+  InterruptedCalls interrupted;
+  while (waitpid(pid_, nullptr, 0) < 0 && interrupted.again()) {
   }
 }
 

@@ -41,4 +41,8 @@ class Tokenizer {
   virtual std::map<std::string, std::string> transformers_files() const { return {}; }
 };
 
+/// Refuses a text of more than 16 MiB: encoding takes 50 times the memory of the text. Call it
+/// first in `encode`. Errors: [tokenizer/long-text].
+void require_short_text(std::string_view text);
+
 }  // namespace s2s

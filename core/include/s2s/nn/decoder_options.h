@@ -76,6 +76,11 @@ DecoderSpec decoder_spec(const DecoderOptions& options, const RopeTypes& rope_ty
 void set_windows(const WindowOptions& options, std::vector<bool> derived, const std::string& path,
                  DecoderSpec& spec);
 
+/// The same for a family in which all layers have the window, if it is given.
+void set_windows(const WindowOptions& options, const std::string& path, DecoderSpec& spec);
+/// Whether some layers have the window and others have none.
+bool has_mixed_windows(const DecoderSpec& spec);
+
 /// The inverse: the layer_types of a spec, one entry per layer.
 std::vector<std::string> layer_types_of(const DecoderSpec& spec);
 
