@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "jinja/runtime.h"
-#include "jinja/text_builder.h"
 
 namespace s2s::jinja {
 namespace {
@@ -44,16 +43,6 @@ size_t find_long_part(std::string_view text, std::string_view part, size_t from)
 }
 
 }  // namespace
-
-void TextBuilder::grow(size_t num_bytes) {
-  check_length(bytes_.size() + num_bytes);
-  constexpr size_t kLeast = 64;
-  constexpr size_t kMost = size_t{64} << 10;
-  const size_t more = std::max(num_bytes - room_, std::clamp(bytes_.size() / 2, kLeast, kMost));
-  charge(more / 4);
-  held_.add(more);
-  room_ += more;
-}
 
 size_t find_part(std::string_view text, std::string_view part, size_t from) {
   if (from > text.size() || part.size() > text.size() - from) return std::string_view::npos;

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/fnv.h"
+#include "base/text.h"
 #include "cuts/cut_files.h"
 #include "files/files_errors.h"
 #include "files/pipe_command.h"
@@ -71,8 +72,7 @@ class ManifestStream : public LeafStream {
       if (!cursor_) cursor_.emplace(files_.open(at_file_), at_row_);
       while (cursor_->next(line_)) {
         const int64_t row = at_row_++;
-        const bool is_blank = line_.find_first_not_of(" \t\r") == std::string::npos;
-        if (!is_blank) return CutKey{static_cast<int64_t>(at_file_), row};
+        if (!is_blank_line(line_)) return CutKey{static_cast<int64_t>(at_file_), row};
       }
     }
     return std::nullopt;

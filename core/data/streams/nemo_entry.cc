@@ -63,10 +63,6 @@ bool NemoEntry::is_skipped() const {
   return !found->empty() && !(found->is_string() && found->get_ref<const std::string&>().empty());
 }
 
-bool is_blank(std::string_view line) {
-  return line.find_first_not_of(" \t\r") == std::string_view::npos;
-}
-
 NemoEntry parse_nemo_entry(const std::string& text, const std::string& file, int64_t line) {
   NemoEntry entry{{}, file, line};
   try {

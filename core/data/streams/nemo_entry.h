@@ -34,9 +34,6 @@ struct NemoEntry {
   bool is_skipped() const;
 };
 
-/// A line of spaces only, which NeMo passes over.
-bool is_blank(std::string_view line);
-
 /// Errors: [data/nemo-manifest].
 NemoEntry parse_nemo_entry(const std::string& text, const std::string& file, int64_t line);
 

@@ -9,6 +9,7 @@
 
 #include "audio/audio_reader.h"
 #include "base/fnv.h"
+#include "base/text.h"
 #include "base/whole_number.h"
 #include "s2s/data/frames.h"
 #include "streams/leaf_streams.h"
@@ -127,7 +128,7 @@ class NemoManifestStream : public LeafStream {
       if (!cursor_) open_part(0);
       const int64_t row = cursor_->row();
       if (cursor_->next(line_)) {
-        if (is_blank(line_)) continue;
+        if (is_blank_line(line_)) continue;
         return CutKey{static_cast<int64_t>(file_of_part()), row};
       }
       cursor_.reset();

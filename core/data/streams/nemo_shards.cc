@@ -9,6 +9,7 @@
 #include "base/fnv.h"
 #include "base/number_text.h"
 #include "base/regex.h"
+#include "base/text.h"
 #include "files/open_bytes.h"
 #include "streams/stream_errors.h"
 #include "streams/stream_parts.h"
@@ -89,7 +90,7 @@ void NemoShards::read_shard_ids(std::unordered_map<int64_t, std::vector<int64_t>
     rows[id->get<int64_t>()].push_back(row);
   };
   for (int64_t row = 0; cursor.next(line); row = cursor.row()) {
-    if (!is_blank(line)) is_good(on_bad_, [&] { add(row); });
+    if (!is_blank_line(line)) is_good(on_bad_, [&] { add(row); });
   }
 }
 
@@ -117,7 +118,7 @@ std::unordered_map<std::string, std::vector<int64_t>> NemoShards::rows_by_audio(
   std::unordered_map<std::string, std::vector<int64_t>> rows;
   const auto file = lines_.open(shards_[shard].manifest);
   const auto add = [&](int64_t row, const std::string& line) {
-    if (is_blank(line)) return;
+    if (is_blank_line(line)) return;
     is_good(on_bad_,
             [&] { rows[without_sub(parse(shard, row, line).audio_filepath())].push_back(row); });
   };

@@ -8,6 +8,7 @@
 
 #include "audio/audio_reader.h"
 #include "base/fnv.h"
+#include "base/text.h"
 #include "files/open_bytes.h"
 #include "files/tar_header.h"
 #include "streams/leaf_streams.h"
@@ -106,7 +107,7 @@ class ConversationStream : public LeafStream {
 
   /// Null: it is skipped, or before the slice.
   CutPtr read_row(const CutKey& token) override {
-    if (is_blank(lines_.open(static_cast<size_t>(token[0]))->line(token[1]))) return nullptr;
+    if (is_blank_line(lines_.open(static_cast<size_t>(token[0]))->line(token[1]))) return nullptr;
     const Conversation conversation = parse(token);
     if (has_tars()) {
       tar_offset_ = offset_behind(static_cast<size_t>(token[0]), tar_offset_, conversation);

@@ -3,18 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/text.h"
 #include "streams/python_random.h"
 #include "text/text_errors.h"
 
 namespace s2s::data {
-
-namespace {
-
-bool is_blank(const std::string& line) {
-  return line.find_first_not_of(" \t\r") == std::string::npos;
-}
-
-}  // namespace
 
 DocumentOrder::DocumentOrder(const TextSourceOptions& options, uint64_t seed,
                              const TextFiles& files, const DocumentEncoder& encoder,
@@ -73,7 +66,7 @@ std::optional<PlannedDocument> DocumentOrder::plan(int64_t line) {
   if (length == 0) return std::nullopt;
   if (length > 0) return PlannedDocument{line, std::nullopt};
   PlannedDocument planned{line, std::nullopt};
-  if (is_blank(files_.line(line))) {
+  if (is_blank_line(files_.line(line))) {
     length = 0;
     return std::nullopt;
   }

@@ -47,7 +47,7 @@ class LineParser {
     if (!messages_key().empty()) return chat(/*is_prompt=*/true);
     if (has("instruction") && is_conversation()) return alpaca_chat(/*is_prompt=*/true);
     if (is_list(options_.prompt_key)) {
-      ChatReader reader = begin_chat();
+      ChatReader reader(place_.text());
       reader.add_list(object_[options_.prompt_key].value_unsafe());
       reader.leave_answers_out();
       return reader.take(tools());
@@ -125,24 +125,27 @@ class LineParser {
                         : jinja::Value::none();
   }
 
-  ChatReader begin_chat() const { return ChatReader(place_.text()); }
-
   TextLine pair(const std::string& prompt_key, const std::string& response_key) const {
     if (is_list(prompt_key)) return chat_pair(prompt_key, response_key);
-    TextLine line;
-    line.form = TextLine::Form::kPair;
-    line.text = require(prompt_key);
-    line.response = require(response_key);
-    if (line.response.empty()) {
-      throw text_errors::empty_response(place_.text(), "'" + response_key + "'");
-    }
+    TextLine line = plain_pair(require(prompt_key), response_key);
     if (!is_conversation()) return line;
     return answered(std::move(line.text), std::move(line.response));
   }
 
+  TextLine plain_pair(std::string prompt, const std::string& response_key) const {
+    TextLine line;
+    line.form = TextLine::Form::kPair;
+    line.text = std::move(prompt);
+    line.response = require(response_key);
+    if (line.response.empty()) {
+      throw text_errors::empty_response(place_.text(), "'" + response_key + "'");
+    }
+    return line;
+  }
+
   /// TRL's conversational form: only what the completion says is learned.
   TextLine chat_pair(const std::string& prompt_key, const std::string& response_key) const {
-    ChatReader reader = begin_chat();
+    ChatReader reader(place_.text());
     reader.add_list(object_[prompt_key].value_unsafe(), /*is_learned=*/false);
     const auto response = object_[response_key];
     if (response.error() != simdjson::SUCCESS || !response.value_unsafe().is_array()) {
@@ -157,7 +160,7 @@ class LineParser {
 
   /// A chat of `system`, `history`, and one more question with its answer.
   TextLine answered(std::string question, std::string answer, bool is_prompt = false) const {
-    ChatReader reader = begin_chat();
+    ChatReader reader(place_.text());
     reader.set_system(text_or_none("system"));
     for (const auto& [asked, said] : history()) {
       reader.add("user", asked);
@@ -191,13 +194,8 @@ class LineParser {
   }
 
   TextLine alpaca() const {
-    if (is_conversation()) return alpaca_chat(/*is_prompt=*/false);
-    TextLine line;
-    line.form = TextLine::Form::kPair;
-    line.text = alpaca_prompt();
-    line.response = require("output");
-    if (line.response.empty()) throw text_errors::empty_response(place_.text(), "'output'");
-    return line;
+    return is_conversation() ? alpaca_chat(/*is_prompt=*/false)
+                             : plain_pair(alpaca_prompt(), "output");
   }
 
   /// With `system` or `history`, Alpaca's keys are a chat. Source: LLaMA-Factory's
@@ -229,7 +227,7 @@ class LineParser {
     if (key.empty()) {
       throw text_errors::keys(place_.text(), "the line has the keys " + found_keys(), expected());
     }
-    ChatReader reader = begin_chat();
+    ChatReader reader(place_.text());
     const JsonValue list = object_[key].value_unsafe();
     if (!begins_with_system(list)) reader.set_system(text_or_none("system"));
     reader.add_list(list);

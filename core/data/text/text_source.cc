@@ -10,6 +10,7 @@
 
 #include "base/fnv.h"
 #include "base/foreign_json.h"
+#include "base/text.h"
 #include "files/command_rules.h"
 #include "s2s/data/text_source.h"
 #include "s2s/foreign_text.h"
@@ -97,8 +98,7 @@ void TextSource::check_first_lines() {
   PlannedBatch rows;
   for (int64_t line = 0; line < std::min(files_.size(), kCheckedLines); ++line) {
     const std::string text = files_.line(line);
-    const bool is_blank = text.find_first_not_of(" \t\r") == std::string::npos;
-    if (!is_blank) encoder_.encode(text, files_.origin(line));
+    if (!is_blank_line(text)) encoder_.encode(text, files_.origin(line));
   }
 }
 
@@ -127,7 +127,7 @@ void TextSource::check_labels() {
 
 std::optional<TokenDocument> TextSource::document_at(int64_t line) const {
   const std::string text = files_.line(line);
-  if (text.find_first_not_of(" \t\r") == std::string::npos) return std::nullopt;
+  if (is_blank_line(text)) return std::nullopt;
   try {
     return encoder_.encode(text, files_.origin(line));
   } catch (const Error& error) {  // is told where the line is trained on
@@ -250,7 +250,7 @@ std::vector<std::string> TextSource::texts() {
   std::vector<std::string> texts;
   for (int64_t line = 0; line < files_.size() && texts.size() < kMaxTexts; ++line) {
     const std::string json = files_.line(line);
-    if (json.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (is_blank_line(json)) continue;
     try {
       texts.push_back(encoder_.text_of(json, files_.origin(line)));
     } catch (const Error& error) {

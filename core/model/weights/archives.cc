@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/parser_process.h"
+#include "base/write_whole.h"
 #include "weights/archives_apart.h"
 #include "weights/weight_mapping.h"
 #include "weights/weights_errors.h"
@@ -195,19 +196,6 @@ ArchiveMember checked(const std::string& path, ArchiveMember member) {
   return member;
 }
 
-void write_all(int file, const char* from, size_t bytes) {
-  while (bytes > 0) {
-    const ssize_t written = ::write(file, from, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      throw weights_errors::unreadable(std::filesystem::temp_directory_path().string(),
-                                       std::strerror(errno));
-    }
-    from += written;
-    bytes -= static_cast<size_t>(written);
-  }
-}
-
 /// Writes the member's content to `file`.
 void unpack(archive* opened, int file, ReadingBudget& budget) {
   budget.take_bytes(static_cast<uint64_t>(archive_filter_bytes(opened, 0)));
@@ -217,7 +205,9 @@ void unpack(archive* opened, int file, ReadingBudget& budget) {
   int status = ARCHIVE_OK;
   while ((status = archive_read_data_block(opened, &block, &bytes, &at)) == ARCHIVE_OK) {
     budget.take_bytes(bytes);
-    write_all(file, static_cast<const char*>(block), bytes);
+    if (write_whole(file, block, bytes)) continue;
+    throw weights_errors::unreadable(std::filesystem::temp_directory_path().string(),
+                                     std::strerror(errno));
   }
   if (status != ARCHIVE_EOF) throw_damaged(budget.path(), opened);
 }

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/interrupted_calls.h"
 #include "base/io_errors.h"
+#include "s2s/interrupted_calls.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {

@@ -81,10 +81,7 @@ struct Mistral : DecoderFamily {
   }
   static DecoderSpec spec_of(const MistralOptions& options, const std::string& path) {
     DecoderSpec spec = decoder_spec(options, all_rope_types(), path);
-    const bool has_window = options.windows.sliding_window.has_value();
-    set_windows(options.windows,
-                std::vector<bool>(static_cast<size_t>(spec.shape.num_layers), has_window), path,
-                spec);
+    set_windows(options.windows, path, spec);
     return spec;
   }
   /// The class has no biases, and does not read layer_types.
@@ -98,8 +95,8 @@ struct Mistral : DecoderFamily {
     return decoder_from_hf(foreign, rules);
   }
   static Config to_hf(const MistralOptions& options, const DecoderSpec& spec) {
-    const bool is_mixed = spec.attention.window > 0 && !all_local(spec);
-    if (is_mixed || spec.qkv_bias || spec.mlp_bias) return {};  // no class of transformers has it
+    if (has_mixed_windows(spec) || spec.qkv_bias || spec.mlp_bias)
+      return {};  // no class of transformers has it
     MistralOptions full = options;
     full.head_dim = spec.shape.head_dim;
     full.num_key_value_heads = spec.shape.num_key_value_heads;
@@ -109,14 +106,6 @@ struct Mistral : DecoderFamily {
     return foreign;
   }
   static std::vector<TensorRow> tensor_rows(const DecoderSpec&) { return mistral::tensor_rows(); }
-
- private:
-  static bool all_local(const DecoderSpec& spec) {
-    for (int64_t i = 0; i < spec.shape.num_layers; ++i) {
-      if (!spec.is_local(i)) return false;
-    }
-    return true;
-  }
 };
 
 }  // namespace

@@ -83,10 +83,7 @@ struct Phi3 : DecoderFamily {
   }
   static DecoderSpec spec_of(const Phi3Options& options, const std::string& path) {
     DecoderSpec spec = decoder_spec(options, rope_types(), path);
-    const bool has_window = options.windows.sliding_window.has_value();
-    set_windows(options.windows,
-                std::vector<bool>(static_cast<size_t>(spec.shape.num_layers), has_window), path,
-                spec);
+    set_windows(options.windows, path, spec);
     return spec;
   }
   static Config from_hf(const Config& foreign) {
@@ -105,8 +102,8 @@ struct Phi3 : DecoderFamily {
     return decoder_from_hf(foreign, rules);
   }
   static Config to_hf(const Phi3Options& options, const DecoderSpec& spec) {
-    const bool is_mixed = spec.attention.window > 0 && !all_local(spec);
-    if (is_mixed || spec.qkv_bias || spec.mlp_bias) return {};  // no class of transformers has it
+    if (has_mixed_windows(spec) || spec.qkv_bias || spec.mlp_bias)
+      return {};  // no class of transformers has it
     Phi3Options full = options;
     full.head_dim = spec.shape.head_dim;
     full.num_key_value_heads = spec.shape.num_key_value_heads;
@@ -116,14 +113,6 @@ struct Phi3 : DecoderFamily {
     return foreign;
   }
   static std::vector<TensorRow> tensor_rows(const DecoderSpec&) { return phi3::tensor_rows(); }
-
- private:
-  static bool all_local(const DecoderSpec& spec) {
-    for (int64_t i = 0; i < spec.shape.num_layers; ++i) {
-      if (!spec.is_local(i)) return false;
-    }
-    return true;
-  }
 };
 
 /// Rules with one name on the right are rows of that tensor, in this order.

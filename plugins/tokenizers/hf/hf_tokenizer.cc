@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tokenizer_errors.h"
 #include "unicode.h"
 
 namespace s2s::hf_plugin {
@@ -71,9 +70,7 @@ HfTokenizer::HfTokenizer(const HfOptions& options, const std::string& path,
 HfTokenizer::~HfTokenizer() = default;
 
 std::vector<int64_t> HfTokenizer::encode(std::string_view text) const {
-  // Encoding takes 50 times the memory of the text.
-  constexpr size_t kMostBytes = size_t{16} << 20;
-  if (text.size() > kMostBytes) throw errors::long_text(text.size(), kMostBytes);
+  require_short_text(text);
   const std::string repaired = is_valid_utf8(text) ? std::string() : valid_utf8(text);
   if (!repaired.empty()) text = repaired;
   std::vector<int64_t> ids;

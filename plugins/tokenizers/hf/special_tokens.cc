@@ -60,23 +60,6 @@ bool is_settings(const fs::path& path) {
          std::end(kSettings);
 }
 
-/// True when JSON may have more values than `most`. A value of two bytes takes a hundred in memory.
-bool has_more_values(std::string_view text, size_t most) {
-  size_t values = 1;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size() && values <= most; ++i) {
-    const char c = text[i];
-    if (in_string && c == '\\') {
-      ++i;
-    } else if (c == '"') {
-      in_string = !in_string;
-    } else if (!in_string && (c == '[' || c == '{' || c == ',')) {
-      ++values;
-    }
-  }
-  return values > most;
-}
-
 /// The only .json of a folder that is not a settings file; "" if there are none or several.
 std::string only_json(const fs::path& folder) {
   std::vector<std::string> found;
@@ -250,7 +233,7 @@ nlohmann::json read_json(const std::string& path, const std::string& place) {
           place, path, "it is nested deeper than " + std::to_string(kJsonDepth) + " levels");
     }
     if (const size_t most = std::max(kAnyValues, text.size() / kBytesPerValue);
-        has_more_values(text, most)) {
+        has_more_json_values(text, most)) {
       throw errors::unreadable(place, path,
                                "it has more than " + std::to_string(most) +
                                    " values; expected one for each 8 bytes, as in a vocabulary");

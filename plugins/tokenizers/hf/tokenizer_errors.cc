@@ -60,13 +60,6 @@ Error pattern_limit(const std::string& pattern, size_t num_bytes) {
                                 pattern, num_bytes));
 }
 
-Error long_text(size_t num_bytes, size_t most_bytes) {
-  return data_error(
-      "tokenizer/long-text",
-      fmt::format("a text of {} bytes; expected at most {} in one piece; split it into several",
-                  num_bytes, most_bytes));
-}
-
 Error text_growth(size_t given_bytes, size_t num_bytes) {
   return config_error(
       "tokenizer/text-growth",

@@ -17,8 +17,6 @@ Error unreadable(const std::string& place, const std::string& path, const std::s
 Error unsupported(const std::string& where, const std::string& value, const std::string& expected);
 Error definition(const std::string& where, const std::string& value, const std::string& expected);
 Error pattern_limit(const std::string& pattern, size_t num_bytes);
-/// A text of more than `most_bytes`.
-Error long_text(size_t num_bytes, size_t most_bytes);
 Error text_growth(size_t given_bytes, size_t num_bytes);
 
 Error unknown_special(const std::string& place, const std::string& where, const std::string& token,

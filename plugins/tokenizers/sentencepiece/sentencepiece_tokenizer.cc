@@ -64,9 +64,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const SentencePieceOptions& optio
 }
 
 std::vector<int64_t> SentencePieceTokenizer::encode(std::string_view text) const {
-  // Encoding takes 50 times the memory of the text.
-  constexpr size_t kMostBytes = size_t{16} << 20;
-  if (text.size() > kMostBytes) throw errors::long_text(text.size(), kMostBytes);
+  require_short_text(text);
   std::vector<int> ids;
   must(processor_.Encode(text, &ids));
   return {ids.begin(), ids.end()};

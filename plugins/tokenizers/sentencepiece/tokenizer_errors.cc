@@ -34,13 +34,6 @@ Error cannot_read_now(const std::string& path, const std::string& reason) {
                                 path, reason));
 }
 
-Error long_text(size_t num_bytes, size_t most_bytes) {
-  return data_error(
-      "tokenizer/long-text",
-      fmt::format("a text of {} bytes; expected at most {} in one piece; split it into several",
-                  num_bytes, most_bytes));
-}
-
 Error no_transformers(const std::string& place, const std::string& reason) {
   return config_error("tokenizer/transformers",
                       fmt::format("{}: the SentencePiece model {}, which the tokenizer.json of "

@@ -15,7 +15,4 @@ Error cannot_read_now(const std::string& path, const std::string& reason);
 Error no_transformers(const std::string& place, const std::string& reason);
 Error training(const std::string& place, const std::string& reason);
 
-/// A text of more than `most_bytes`.
-Error long_text(size_t num_bytes, size_t most_bytes);
-
 }  // namespace s2s::sentencepiece_plugin::errors

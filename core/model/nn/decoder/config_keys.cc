@@ -1,6 +1,6 @@
 // Lists of keys of Hugging Face's config.json.
 // Source: transformers configuration classes and generation_config.json, versions 4.28 to 5.23;
-// public folders of Llama, Qwen, Gemma, SmolLM2 and of Unsloth's and axolotl's exports.
+// public folders of many families, also as Unsloth and axolotl export them.
 
 #include "nn/decoder/config_keys.h"
 

@@ -134,7 +134,7 @@ class Translation {
     } else if (rules_.harmless.count(name) != 0) {
       check_harmless(name, value);
     } else if (name == "pad_token_id" && value_text(value) == "-1") {
-      return;  // LLaMA 1's way to write that there is none
+      return;  // the oldest folders' way to write that there is none
     } else if (kCopied.count(name) != 0) {
       if (!value.is_null() || kNullable.count(name) != 0) options_[name] = value;
     } else if (name == "rope_scaling" || name == "rope_parameters") {
@@ -160,8 +160,7 @@ class Translation {
     const std::string text = value_text(value);
     if (value.is_null() || text == "false") return;
     if (is_key_of_arithmetic(name)) {
-      return refuse(name, text,
-                    "no such key, because it can change the results and is not implemented here");
+      return refuse(name, text, "no such key");
     }
     if (UnknownKeys::add(rules_.prefix + name)) return;
     std::vector<std::string> known(kCopied.begin(), kCopied.end());

@@ -231,6 +231,20 @@ void set_windows(const WindowOptions& options, std::vector<bool> derived, const 
   spec.attention.window = has_local ? *options.sliding_window : 0;
 }
 
+void set_windows(const WindowOptions& options, const std::string& path, DecoderSpec& spec) {
+  const auto num_layers = static_cast<size_t>(spec.shape.num_layers);
+  set_windows(options, std::vector<bool>(num_layers, options.sliding_window.has_value()), path,
+              spec);
+}
+
+bool has_mixed_windows(const DecoderSpec& spec) {
+  if (spec.attention.window == 0) return false;
+  for (int64_t i = 0; i < spec.shape.num_layers; ++i) {
+    if (!spec.is_local(i)) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> layer_types_of(const DecoderSpec& spec) {
   std::vector<std::string> types;
   for (int64_t i = 0; i < spec.shape.num_layers; ++i) {
