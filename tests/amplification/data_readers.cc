@@ -86,14 +86,6 @@ std::vector<Shape> npy_shapes() {
            }}};
 }
 
-/// Without an object of very many members: dictionaries of templates look for each name in a list,
-/// which the meter of templates has to count.
-std::vector<Shape> chat_shapes() {
-  std::vector<Shape> shapes = json_shapes(R"([{"role":"user","content":@}])");
-  std::erase_if(shapes, [](const Shape& shape) { return shape.name == "members"; });
-  return shapes;
-}
-
 std::vector<Reader> line_readers() {
   const std::string cut = R"({"id":"x","duration":1,"supervisions":[],"custom":@,)"
                           R"("type":"MonoCut"})";
@@ -107,7 +99,7 @@ std::vector<Reader> line_readers() {
        [](const std::string&, const std::string& bytes) {
          data::parse_nemo_entry(bytes, "input", 1);
        }},
-      {"chat messages", chat_shapes(),
+      {"chat messages", json_shapes(R"([{"role":"user","content":@}])"),
        [](const std::string&, const std::string& bytes) { data::parse_messages(bytes, "input"); }},
       {"lines", fills({{"empty lines", "\n"}, {"short lines", "{}\n"}, {"no line end", "x"}}),
        read_lines, "input.jsonl"},

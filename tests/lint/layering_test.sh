@@ -29,12 +29,14 @@ for name in $(find plugins -mindepth 3 -maxdepth 3 -name CMakeLists.txt | xargs 
   [ "${device_types#* $name }" = "$device_types" ] || pattern="\\b($kind_names):$name\\b"
   # The field of a Shar set is called so by Lhotse, and that of a conversation by NeMo. Prompt
   # formats are those of families of language models, and have their names. PEFT has a task
-  # CAUSAL_LM, and NeMo a set of questions called llama-qa.
+  # CAUSAL_LM, NeMo a set of questions called llama-qa; LLaMA-Factory is a trainer, and ShareGPT's
+  # lines have "conversations". acme.mistral is the example of somebody else's plugin.
   complain "core/ names the plugin '$name'" "$(grep -rniE "$pattern" \
     core/{include,foundation,data,model,training,conformance,sdk} core/CMakeLists.txt |
-    grep -vE '"CAUSAL_LM"|"llama-qa"' |
+    grep -vE '"CAUSAL_LM"|"llama-qa"|LLaMA-Factory|acme[._]mistral' |
     grep -vE '^core/data/(shar/|streams/source_files).*"cuts"' |
     grep -vE '^core/data/(streams/source_turns|conversations/prompt_source).*"conversations"' |
+    grep -vE '^core/data/text/text_line.*"conversations"' |
     grep -viE '^core/data/conversations/.*\b(gemma|qwen)\b')"
 done
 

@@ -21,6 +21,7 @@ constexpr size_t kProbeBytes = 4096;
 
 void try_saving(const fs::path& folder) {
   const fs::path probe = folder / kProbe, renamed = folder / kRenamed;
+  const bool is_new = !fs::exists(folder);
   make_folders(folder.string());
   fs::remove_all(probe);
   fs::remove_all(renamed);
@@ -29,6 +30,7 @@ void try_saving(const fs::path& folder) {
   fs::create_symlink("file", probe / "link");
   rename_durably(probe.string(), renamed.string());
   fs::remove_all(renamed);
+  if (is_new) fs::remove(folder);  // the first save makes it
 }
 
 }  // namespace
@@ -52,8 +54,10 @@ void probe_saving(const fs::path& folder) {
 
 std::string room_fault(const fs::path& folder, int64_t num_bytes) {
   struct statvfs disk = {};
+  std::error_code ignored;
+  const fs::path place = fs::exists(folder, ignored) ? folder : folder.parent_path();
   // Some network file systems do not know their size.
-  if (statvfs(folder.c_str(), &disk) != 0 || disk.f_blocks == 0) return "";
+  if (statvfs(place.c_str(), &disk) != 0 || disk.f_blocks == 0) return "";
   const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   const double most = static_cast<double>(std::numeric_limits<int64_t>::max());
   return free >= most ? "" : room_fault(static_cast<int64_t>(free), num_bytes);

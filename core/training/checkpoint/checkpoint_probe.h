@@ -8,12 +8,12 @@
 namespace s2s {
 
 /// Does what a save does, with a file of 4 KiB: creates the folder, writes, syncs, renames, links
-/// and removes. Leaves the folder `folder` (RUN/checkpoints), empty if it was not there.
+/// and removes. The folder `folder` (RUN/checkpoints) is gone again if it was not there.
 /// Errors: [checkpoint/write].
 void probe_saving(const std::filesystem::path& folder);
 
-/// "" when the disk of `folder` has room for a checkpoint of at least `num_bytes`, or does not say
-/// what it has; otherwise what is free and what is needed.
+/// "" when the disk of `folder`, or of the one that it will be in, has room for a checkpoint of at
+/// least `num_bytes`, or does not say what it has; otherwise what is free and what is needed.
 std::string room_fault(const std::filesystem::path& folder, int64_t num_bytes);
 /// The same of a disk with `free_bytes`.
 std::string room_fault(int64_t free_bytes, int64_t num_bytes);

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string>
 
-#include "base/interrupted_calls.h"
+#include "s2s/interrupted_calls.h"
 
 namespace {
 
