@@ -311,36 +311,6 @@ TEST_CASE("what is not known is refused by its name and place") {
   }
 }
 
-TEST_CASE("a pattern that goes back without end, and steps that make a text grow so, are stopped") {
-  s2s::test::BuiltPlugins plugins;
-  const TemporaryFolder dir;
-  const auto failure_of_text = [&](const json& changed, const std::string& text) {
-    const auto tokenizer =
-        plugins.create<Tokenizer>(node(dir.write("tokenizer.json", changed.dump())), context());
-    CHECK(tokenizer->decode(tokenizer->encode("abc")) == "abc");
-    try {
-      tokenizer->encode(text);
-    } catch (const s2s::Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
-  json changed = style_file("gpt2");
-  const json split = {{"type", "Split"},
-                      {"pattern", {{"Regex", "(?:a|aa)+\\z"}}},
-                      {"behavior", "Isolated"},
-                      {"invert", false}};
-  changed["pre_tokenizer"] = {{"type", "Sequence"},
-                              {"pretokenizers", {split, changed["pre_tokenizer"]}}};
-  check_message(failure_of_text(changed, std::string(100, 'a') + "b"), "tokenizer/pattern-limit",
-                "matching the pattern '(?:a|aa)+\\z' on a text of 101 bytes");
-  changed = style_file("gpt2");
-  const json twice = {{"type", "Replace"}, {"pattern", {{"String", "d"}}}, {"content", "dd"}};
-  changed["normalizer"] = {{"type", "Sequence"}, {"normalizers", json(60, twice)}};
-  check_message(failure_of_text(changed, "dd"), "tokenizer/text-growth",
-                "turn a text of 2 bytes into 2048 bytes; expected at most 64 times");
-}
-
 TEST_CASE("Sequences nested twenty deep end in one message") {
   json nested = {{"type", "NFC"}};
   for (int level = 0; level < 20; ++level) {

@@ -9,6 +9,7 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
+#include <time.h>
 
 namespace s2s::hf_plugin {
 namespace {
@@ -16,6 +17,11 @@ namespace {
 constexpr size_t kFirstStackBytes = size_t{32} << 10;
 constexpr size_t kLastStackBytes = size_t{64} << 20;
 constexpr uint32_t kHeapKibibytes = 64 << 10;
+// Of one call: tokenizers of public models take less than 1 us for a byte.
+constexpr double kSeconds = 1.0;
+constexpr double kSecondsPerByte = 4e-6;
+constexpr size_t kSearchesPerClock = 4096;
+constexpr size_t kStepsPerSearch = 4096;
 constexpr size_t kGrowth = 64;
 constexpr size_t kGrowthBytes = 1024;
 
@@ -25,6 +31,25 @@ uint32_t match_limit(size_t num_bytes) {
   constexpr size_t kFewest = 20'000;
   constexpr size_t kMost = 10'000'000;
   return static_cast<uint32_t>(std::min(kFewest + 32 * num_bytes, kMost));
+}
+
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// The last place where a match that is searched from `begin` on may start before the clock is
+/// looked at again: each start may take time in proportion to the rest of the text.
+size_t last_start(std::string_view text, size_t begin) {
+  constexpr size_t kFewest = 2048;
+  constexpr size_t kMostSteps = size_t{1} << 28;
+  const size_t rest = text.size() - begin;
+  const size_t starts = std::max(kFewest, kMostSteps / std::max<size_t>(rest, 1));
+  if (starts >= rest) return text.size();
+  size_t last = begin + starts;
+  while ((static_cast<unsigned char>(text[last]) & 0xC0) == 0x80) --last;  // begins a character
+  return last;
 }
 
 PCRE2_SPTR units(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
@@ -47,7 +72,20 @@ MatchState::MatchState()
   pcre2_set_heap_limit(context_.get(), kHeapKibibytes);
 }
 
-void MatchState::begin(size_t num_bytes) { given_bytes_ = num_bytes; }
+void MatchState::begin(size_t num_bytes) {
+  given_bytes_ = num_bytes;
+  since_clock_ = 0;
+  started_s_ = -1.0;
+}
+
+bool MatchState::has_time(size_t num_starts, size_t num_bytes) {
+  since_clock_ += 1 + num_bytes * num_starts / kStepsPerSearch;
+  if (since_clock_ < kSearchesPerClock) return true;
+  since_clock_ = 0;
+  const double now_s = thread_seconds();
+  if (started_s_ < 0) started_s_ = now_s;
+  return now_s - started_s_ <= kSeconds + kSecondsPerByte * static_cast<double>(given_bytes_);
+}
 
 void MatchState::check(size_t num_bytes) const {
   if (num_bytes > kGrowth * given_bytes_ + kGrowthBytes) {
@@ -81,7 +119,8 @@ Pattern Pattern::regex(std::string_view source) {
   PCRE2_SIZE offset = 0;
   pattern.code_.reset(pcre2_compile(
       units(translated), translated.size(),
-      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr));
+      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT,
+      &error, &offset, nullptr));
   if (!pattern.code_) throw UnsupportedSyntax("an error: " + compile_error(error, offset));
   pattern.jit_ = pcre2_jit_compile(pattern.code_.get(), PCRE2_JIT_COMPLETE) == 0;
   return pattern;
@@ -95,12 +134,24 @@ std::optional<Span> Pattern::search(std::string_view text, size_t from, MatchSta
   }
   pcre2_set_match_limit(state.context_.get(), match_limit(text.size()));
   const auto match = jit_ ? &pcre2_jit_match : &pcre2_match;
-  const int result = match(code_.get(), units(text), text.size(), from, PCRE2_NO_UTF_CHECK,
-                           state.data_.get(), state.context_.get());
-  if (result == PCRE2_ERROR_NOMATCH) return std::nullopt;
-  if (result < 0) throw errors::pattern_limit(valid_utf8(source_.substr(0, 200)), text.size());
-  const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(state.data_.get());
-  return Span{ends[0], ends[1], true};
+  for (size_t begin = from; begin <= text.size();) {
+    const size_t last = last_start(text, begin);
+    pcre2_set_offset_limit(state.context_.get(), last == text.size() ? PCRE2_UNSET : last);
+    const int result = match(code_.get(), units(text), text.size(), begin, PCRE2_NO_UTF_CHECK,
+                             state.data_.get(), state.context_.get());
+    if (result < 0 && result != PCRE2_ERROR_NOMATCH) fail_at_limit(text);
+    const PCRE2_SIZE* const ends = pcre2_get_ovector_pointer(state.data_.get());
+    const size_t tried = (result < 0 ? last : ends[0]) - begin + 1;
+    if (!state.has_time(tried, text.size() - begin)) fail_at_limit(text);
+    if (result >= 0) return Span{ends[0], ends[1], true};
+    if (last == text.size()) break;
+    begin = last + code_point_at(text, last).size;
+  }
+  return std::nullopt;
+}
+
+void Pattern::fail_at_limit(std::string_view text) const {
+  throw errors::pattern_limit(valid_utf8(source_.substr(0, 200)), text.size());
 }
 
 void Pattern::split(std::string_view text, MatchState& state, std::vector<Span>& out) const {

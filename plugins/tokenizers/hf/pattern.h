@@ -22,7 +22,8 @@ struct Span {
   bool matched = false;
 };
 
-/// The state of matching, one per thread, and the size limit for the text of a call.
+/// The state of matching, one per thread, and the limits of a call: the size of its text, and the
+/// processor time, which some patterns (`a*[bc]`) take in proportion to the square of a text.
 class MatchState {
  public:
   MatchState();
@@ -32,6 +33,10 @@ class MatchState {
   void begin(size_t num_bytes);
   /// Errors: [tokenizer/text-growth] if `num_bytes` exceeds this limit.
   void check(size_t num_bytes) const;
+  /// False once the call has taken more than a second and 4 us for each byte of its text. To be
+  /// asked after a search that began at `num_starts` places of a text of `num_bytes` bytes; it
+  /// looks at the clock now and then.
+  bool has_time(size_t num_starts, size_t num_bytes);
 
  private:
   friend class Pattern;
@@ -44,6 +49,8 @@ class MatchState {
   std::unique_ptr<pcre2_real_jit_stack_8, Free> stack_;
   std::unique_ptr<pcre2_real_match_context_8, Free> context_;
   size_t given_bytes_ = 0;
+  size_t since_clock_ = 0;   // work since the clock was asked
+  double started_s_ = -1.0;  // of the thread's processor time; below 0: the clock was not asked yet
 };
 
 class Pattern {
@@ -62,6 +69,7 @@ class Pattern {
  private:
   Pattern() = default;
   std::optional<Span> search(std::string_view text, size_t from, MatchState& state) const;
+  [[noreturn]] void fail_at_limit(std::string_view text) const;
 
   struct Free {
     void operator()(pcre2_real_code_8* code) const;

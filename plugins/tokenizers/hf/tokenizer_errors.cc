@@ -53,11 +53,12 @@ Error definition(const std::string& where, const std::string& value, const std::
 }
 
 Error pattern_limit(const std::string& pattern, size_t num_bytes) {
-  return data_error("tokenizer/pattern-limit",
-                    fmt::format("matching the pattern '{}' on a text of {} bytes took more steps "
-                                "than PCRE2 allows; expected texts of a sentence's or page's "
-                                "length; split the text",
-                                pattern, num_bytes));
+  return data_error(
+      "tokenizer/pattern-limit",
+      fmt::format("matching the pattern '{}' on a text of {} bytes took more "
+                  "steps or time than are allowed; expected texts of a sentence's or page's "
+                  "length; split the text",
+                  pattern, num_bytes));
 }
 
 Error text_growth(size_t given_bytes, size_t num_bytes) {
