@@ -84,7 +84,7 @@ void check_depth(simdjson::error_code code, const LinePlace& place) {
 
 /// A value of two bytes takes 60 as what is made of it. Shorter lines than this have no more values
 /// than are allowed, whatever they are, so that they are not looked at.
-constexpr JsonLimit kLineLimit{.any_values = 200'000, .bytes_per_value = 4, .depth = kParserDepth};
+constexpr JsonLimit kLineLimit{.any_values = 200'000, .bytes_per_value = 6, .depth = kParserDepth};
 constexpr size_t kLongLineBytes = 2 * kLineLimit.any_values;
 
 JsonValue parse_json_line(const std::string& text, const LinePlace& place) {

@@ -15,7 +15,6 @@ namespace {
 
 constexpr int64_t kBlockBytes = int64_t{1} << 20;  // what a meter reserves of the process's memory
 
-constinit thread_local Meter* g_meter = nullptr;
 std::atomic<int64_t> g_reserved_bytes{0};
 
 double thread_seconds() {
@@ -25,6 +24,8 @@ double thread_seconds() {
 }
 
 }  // namespace
+
+constinit thread_local Meter* g_meter [[gnu::tls_model("initial-exec")]] = nullptr;
 
 Meter::Meter(const MeterLimits& limits)
     : limits_(limits),
@@ -97,10 +98,6 @@ void Meter::reserve() {
                     limits_.process_bytes >> 20));
   }
   reserved_bytes_ = wanted;
-}
-
-void charge(size_t units) {
-  if (g_meter != nullptr) g_meter->charge(units);
 }
 
 void hold_bytes(size_t num_bytes) {
