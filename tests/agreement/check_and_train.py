@@ -2,10 +2,10 @@
 
 usage: check_and_train.py BIN_DIR [--most N] [--seed S] [--only TEXT] [--folder F] [--verbose]
 
-Each change is one word on the command line, or one file that is spoiled. For each, both commands run
-in copies of the same folder. They agree when `train` does its steps and `check` says ok, or when
-`train` ends before its first step with errors that `check` reports, too. (`check` may report more of
-them: it does not end at the first one.)
+Each change is one word on the command line, or one file that is spoiled. For each, both commands
+run in copies of the same folder. They agree when `train` does its steps and `check` says ok, or
+when `train` ends before its first step with errors that `check` reports, too. (`check` may report
+more of them: it does not end at the first one.)
 """
 
 import argparse

@@ -16,8 +16,8 @@ inside() {
   cd "$scratch"
   [ ! -e "$source_dir/core" ] || echo "note: the source tree is in sight (not root)"
 
-  # The guides' commands, as they are printed: a family of one's own; a strategy, whose test compares
-  # four processes with one, with that family; a codec that trains and is heard.
+  # The guides' commands, as they are printed: a family of one's own; a strategy, whose test
+  # compares four processes with one, with that family; a codec that trains and is heard.
   follow write_a_backbone.md
   followed write_a_backbone.md " 8 ok"
   followed write_a_backbone.md "train: 10 steps"
