@@ -21,7 +21,6 @@ constexpr size_t kProbeBytes = 4096;
 
 void try_saving(const fs::path& folder) {
   const fs::path probe = folder / kProbe, renamed = folder / kRenamed;
-  const bool is_new = !fs::exists(folder);
   make_folders(folder.string());
   fs::remove_all(probe);
   fs::remove_all(renamed);
@@ -30,16 +29,20 @@ void try_saving(const fs::path& folder) {
   fs::create_symlink("file", probe / "link");
   rename_durably(probe.string(), renamed.string());
   fs::remove_all(renamed);
-  if (is_new) fs::remove(folder);  // the first save makes it
 }
 
 }  // namespace
 
 void probe_saving(const fs::path& folder) {
+  std::error_code ignored;
+  const bool is_new = !fs::exists(folder, ignored);
+  const auto leave = [&] {
+    if (is_new) fs::remove(folder, ignored);  // the first save makes it
+  };
   const auto refuse = [&](const std::string& reason) {
-    std::error_code ignored;
     fs::remove_all(folder / kProbe, ignored);
     fs::remove_all(folder / kRenamed, ignored);
+    leave();
     throw checkpoint_write_error((folder / "step=N").string(),
                                  reason + " (tried before the first step)");
   };
@@ -50,6 +53,7 @@ void probe_saving(const fs::path& folder) {
   } catch (const fs::filesystem_error& error) {
     refuse(fmt::format("{}: {}", error.path1().string(), error.code().message()));
   }
+  leave();
 }
 
 std::string room_fault(const fs::path& folder, int64_t num_bytes) {

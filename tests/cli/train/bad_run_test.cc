@@ -255,7 +255,7 @@ TEST_CASE("a disk that is full from the start is one message, and the run goes o
     while (fill << block << std::flush) continue;
   }
   check_one_message(run_s2s(tiny_words("train", run, eventful_options())), 5,
-                    {"[io/write]", "No space left on device", "free some space"});
+                    {"[checkpoint/write]", "No space left on device", "free some space"});
   CHECK(contents(run) == before);
   fs::remove(disk.path() / "fill");
   train_tiny(run, eventful_options());
