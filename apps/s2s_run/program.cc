@@ -12,6 +12,7 @@
 
 #include "base/machine.h"
 #include "base/parser_process.h"
+#include "base/plugin_code.h"
 #include "base/untrusted.h"
 #include "launch/engine_contract.h"
 #include "launch/launcher_line.h"
@@ -105,6 +106,14 @@ std::string device_text(std::string_view reason) {
   }
   const size_t end = std::min(reason.find(" is free", begin), reason.size());
   return std::string(reason.substr(begin, end - begin)) + " is free";
+}
+
+/// An exception that is no message for users, thrown below the code of a plugin.
+Error plugin_exception(const std::string& plugin, const std::string& what) {
+  return {ExitCode::kPlugin, "plugin/exception",
+          "the plugin " + plugin + " threw an exception: " + what +
+              "\n  next:      tell the plugin's author; report one of s2s itself with the command "
+              "line"};
 }
 
 /// `reason`: the allocator's message.
@@ -251,6 +260,7 @@ struct EndOfParsers {
 
 int run_program(int argc, char** argv, void (*setup)(const Command&), MessageFilter filter) {
   g_filter = filter;
+  tell_crashed_plugins();
   const launch::LauncherLine launcher;
   CLI::App app{"s2s-run: trains, evaluates and runs duplex speech-to-speech models", "s2s-run"};
   app.set_version_flag("-v,--version", S2S_VERSION_TEXT);
@@ -285,6 +295,9 @@ int run_program(int argc, char** argv, void (*setup)(const Command&), MessageFil
     return report(launcher, memory_error(""));
   } catch (const std::exception& error) {
     if (is_out_of_memory(error)) return report(launcher, memory_error(error.what()));
+    if (const char* const plugin = plugin_that_threw(dynamic_cast<const void*>(&error))) {
+      return report(launcher, plugin_exception(plugin, error.what()));
+    }
     show(launcher, std::string("error: [internal] ") + error.what() +
                        "\n  this is a defect of s2s; please report it with the command line");
     return static_cast<int>(ExitCode::kCheckFailed);

@@ -19,7 +19,8 @@ install(FILES
   core/cmake/S2sTorch.cmake core/cmake/S2sAddPlugin.cmake core/cmake/plugin_exports.map
   DESTINATION ${s2s_package_dir})
 
-install(DIRECTORY core/sdk/template core/sdk/template_project DESTINATION share/s2s)
+install(DIRECTORY core/sdk/template core/sdk/template_ci core/sdk/template_project
+  DESTINATION share/s2s)
 file(GLOB launch_scripts apps/launch/*.sh apps/launch/*.sbatch apps/launch/*.py)
 install(PROGRAMS ${launch_scripts} DESTINATION share/s2s/launch)
 foreach(folder configs core/docs)

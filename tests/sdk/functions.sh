@@ -21,3 +21,14 @@ build() {  # build FOLDER: configures, builds, runs its own test
     cmake --build "$1/build" && ctest --test-dir "$1/build" --output-on-failure
   } > "$scratch/log" 2>&1 || fail "$1: $(tail -40 "$scratch/log")"
 }
+
+follow() {  # follow PAGE: types the commands of a guide, in order, in one shell
+  local page=$prefix/share/s2s/docs/guides/$1 log=$scratch/$1.log
+  sed -n '/^```$/,/^```$/{/^```/d;p}' "$page" | sed "s|PREFIX|$prefix|g" > "$scratch/$1.sh"
+  [ -s "$scratch/$1.sh" ] || fail "$page has no commands"
+  (cd "$scratch" && bash -euo pipefail "$scratch/$1.sh") > "$log" 2>&1 ||
+    fail "the commands of $page: $(tail -40 "$log")"
+}
+followed() {  # followed PAGE TEXT: one of its commands printed it
+  grep -qF -- "$2" "$scratch/$1.log" || fail "$1 did not print '$2': $(cat "$scratch/$1.log")"
+}

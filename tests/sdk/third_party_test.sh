@@ -16,18 +16,15 @@ inside() {
   cd "$scratch"
   [ ! -e "$source_dir/core" ] || echo "note: the source tree is in sight (not root)"
 
-  # A family of one's own, in the commands that its README tells.
-  expect "a plugin for llm:acme.fresh" "$run" plugin new llm acme.fresh --out fresh
-  build fresh
-  expect " 8 ok" "$run" plugin check fresh/build/libs2s_llm_acme_fresh.so
-  (cd fresh && S2S_PLUGIN_PATH=build expect "train: 10 steps" "$run" train tiny.yaml)
-
-  # A strategy of one's own: its test compares four processes with one, here with that family, too.
-  expect "a plugin for strategy:acme.islands" "$run" plugin new strategy acme.islands --out islands
-  build islands
-  expect " 8 ok" "$run" plugin check islands/build/libs2s_strategy_acme_islands.so
-  S2S_PLUGIN_PATH=$scratch/fresh/build expect "tensor: 10 steps" bash islands/equality.sh "$run" \
-    islands/build fresh/tiny.yaml
+  # The guides' commands, as they are printed: a family of one's own; a strategy, whose test
+  # compares four processes with one, with that family; a codec that trains and is heard.
+  follow write_a_backbone.md
+  followed write_a_backbone.md " 8 ok"
+  followed write_a_backbone.md "train: 10 steps"
+  followed write_a_backbone.md "tensor: 10 steps"
+  follow write_a_codec.md
+  followed write_a_codec.md " 8 ok"
+  followed write_a_codec.md "train: 10 steps"
 
   # One from nothing but the interface: two ranks save together, and one process goes on.
   build acme_plain
@@ -39,10 +36,7 @@ inside() {
   expect "resumed from" "$run" "${plain[@]}" trainer.max_steps=6
 
   build acme_mistral
-  expect "a plugin for codec:acme.bands" "$run" plugin new codec acme.bands --out bands
-  build bands
   expect " 8 ok" "$run" plugin check acme_mistral/build/libs2s_llm_acme_mistral.so
-  expect " 8 ok" "$run" plugin check bands/build/libs2s_codec_acme_bands.so
   export S2S_PLUGIN_PATH=$scratch/acme_mistral/build:$scratch/bands/build
   expect "acme.mistral" "$run" plugin list --kind llm
   expect "acme.bands" "$run" plugin list --kind codec

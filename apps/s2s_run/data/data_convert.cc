@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "base/progress_bar.h"
 #include "base/text.h"
 #include "convert/conversion.h"
+#include "convert/unread_files.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/data/data_convert_hear.h"
@@ -38,7 +40,7 @@ struct ConvertArguments {
 };
 
 void print_json(const convert::ConversionResult& result, const ConvertArguments& arguments,
-                const HeardConversion& heard) {
+                const HeardConversion& heard, const std::vector<std::string>& unread) {
   const nlohmann::ordered_json json = {
       {"out", arguments.out},           {"from", arguments.import.from},
       {"finished", result.finished},    {"cuts", result.cuts},
@@ -46,7 +48,7 @@ void print_json(const convert::ConversionResult& result, const ConvertArguments&
       {"pieces", result.pieces},        {"pieces_done_before", result.resumed},
       {"skipped", result.skipped},      {"cuts_heard", heard.cuts},
       {"seconds_heard", heard.seconds}, {"turn_check", turn_report_json(heard.turns)},
-      {"warnings", heard.warnings}};
+      {"warnings", heard.warnings},     {"not_read", unread}};
   std::printf("%s\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
@@ -101,14 +103,22 @@ int run_convert(ConvertArguments arguments, const Invocation& invocation) {
         bar->update(done);
       });
   if (bar) bar->finish();
+  const bool is_folder_of_audio =
+      arguments.import.from == "stereo" || arguments.import.from == "wav-pairs";
+  std::vector<std::string> unread;
+  if (is_folder_of_audio && std::filesystem::is_directory(arguments.source)) {
+    unread = convert::unread_files(arguments.source);
+  }
   HeardConversion heard;
   if (result.finished && !arguments.no_audio) {
     heard = hear_conversion(arguments.out, arguments.import.from);
   }
   if (invocation.json) {
-    print_json(result, arguments, heard);
+    print_json(result, arguments, heard, unread);
   } else {
     print_text(result, arguments);
+    const std::string not_read = convert::unread_text(unread, arguments.source);
+    if (!not_read.empty()) fmt::print("{}\n", not_read);
     print_heard(heard);
   }
   return static_cast<int>(result.finished ? ExitCode::kOk : ExitCode::kStopped);

@@ -122,6 +122,7 @@ ChildEnd run_child(const std::vector<std::string>& command, int time_limit_s,
 }
 
 constexpr int kTimeLimitSeconds = 120;
+constexpr std::string_view kNotRun = "not run";  // how the detail of such a check begins
 constexpr const char* kChildCommand = "check-in-this-process";
 
 /// All checks, in order: those of the file, then those that need more of core.
@@ -147,12 +148,21 @@ int run_checks(const std::string& path, const Invocation&) {
   for (const PluginCheck& check : all_checks()) {
     report({{"event", "begin"}, {"title", check.title}, {"doing", check.doing}});
     try {
-      report({{"event", "ok"}, {"title", check.title}, {"detail", check.run(state)}});
+      const std::string detail = check.run(state);
+      const char* const event = detail.starts_with(kNotRun) ? "not run" : "ok";
+      report({{"event", event}, {"title", check.title}, {"detail", detail}});
     } catch (const Error& error) {
       report({{"event", "failed"},
               {"title", check.title},
               {"id", error.id()},
               {"detail", error.message()}});
+      return static_cast<int>(ExitCode::kPlugin);
+    } catch (const std::exception& error) {
+      report({{"event", "failed"},
+              {"title", check.title},
+              {"id", "plugin/exception"},
+              {"detail",
+               state.path + " threw an exception while " + check.doing + ": " + error.what()}});
       return static_cast<int>(ExitCode::kPlugin);
     }
   }
@@ -192,11 +202,11 @@ std::string how_it_ended(const ChildEnd& end) {
 }
 
 void print_line(size_t number, const Json& line) {
-  const bool ok = line["event"] == "ok";
+  const bool ok = line["event"] != "failed";
+  const char* const word = !ok ? "FAILED" : line["event"] == "ok" ? "ok" : "-";
   const std::string id = line.value("id", "");
   const std::string detail = line.value("detail", "");
-  std::printf("%2zu %-7s %s%s\n", number, ok ? "ok" : "FAILED",
-              line["title"].get<std::string>().c_str(),
+  std::printf("%2zu %-7s %s%s\n", number, word, line["title"].get<std::string>().c_str(),
               ok && !detail.empty() ? (": " + detail).c_str() : "");
   if (!ok) std::printf("   [%s] %s\n", id.c_str(), printable(detail).c_str());
 }

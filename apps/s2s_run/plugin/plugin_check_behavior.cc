@@ -11,6 +11,7 @@
 #include "plugin/plugin_errors.h"
 #include "s2s/conformance.h"
 #include "s2s/nn/weights.h"
+#include "s2s_run/plugin/plugin_check_components.h"
 
 namespace s2s::run {
 namespace {
@@ -63,69 +64,24 @@ std::string build_all(const Registries& staging, BuiltComponents& built) {
   build_tiny(staging, built.encoders);
   build_tiny(staging, built.codecs);
   for (Named<Codec>& codec : built.codecs) fit_to_tones(*codec.part);
-  if (built.count() == 0) return "no component has tiny options";
+  if (built.count() == 0) return "not run: no component has tiny options";
   return std::to_string(built.count()) + " built";
 }
 
 template <class T>
-void ask(std::vector<Named<T>>& built, std::vector<std::string>& findings) {
+void ask(std::vector<Named<T>>& built, AskedComponents& asked) {
   for (Named<T>& one : built) {
-    for (const std::string& answer : conformance::broken_promises(*one.part)) {
-      findings.push_back(one.id + ": " + answer);
-    }
+    asked.add(one.id, conformance::broken_promises(*one.part));
   }
-}
-
-/// Optimizers and schedules, with their tiny options, or else their defaults.
-struct AskedTraining {
-  size_t count = 0;
-  std::string without_options;  // those that need options
-};
-
-template <class T, class Ask>
-void ask_training_kind(const Registries& staging, AskedTraining& asked,
-                       std::vector<std::string>& findings, const Ask& ask_one) {
-  for (const auto& [name, component] : staging.of<T>().entries()) {
-    const std::string id = std::string(KindName<T>::value) + ":" + name;
-    ContextOf<T> context;
-    context.registries = &staging;
-    context.path = id;
-    const Config options =
-        component.tiny == nullptr ? Config::map() : parse_json(component.tiny, "options of " + id);
-    try {
-      component.create(options, context);
-    } catch (const Error& error) {
-      if (error.id() != "config/missing") throw;
-      asked.without_options += (asked.without_options.empty() ? "" : ", ") + id;
-      continue;
-    }
-    ++asked.count;
-    const auto make = [&] { return component.create(options, context); };
-    for (const std::string& answer : ask_one(make)) findings.push_back(id + ": " + answer);
-  }
-}
-
-AskedTraining ask_training(const Registries& staging, std::vector<std::string>& findings) {
-  AskedTraining asked;
-  ask_training_kind<Optimizer>(staging, asked, findings, [](const auto& make) {
-    return conformance::broken_promises(std::function<std::unique_ptr<Optimizer>()>(make));
-  });
-  ask_training_kind<Schedule>(staging, asked, findings, [](const auto& make) {
-    return conformance::broken_promises(*make(), /*base_learning_rate=*/1e-3);
-  });
-  return asked;
 }
 
 std::string ask_all(BuiltComponents& built, const Registries& staging) {
-  std::vector<std::string> findings;
-  const AskedTraining asked = ask_training(staging, findings);
-  ask(built.llms, findings);
-  ask(built.encoders, findings);
-  ask(built.codecs, findings);
-  if (!findings.empty()) throw promises_error(findings);
-  if (!asked.without_options.empty()) return "not run: " + asked.without_options + " needs options";
-  if (asked.count > 0) return std::to_string(asked.count) + " run for some steps";
-  return built.count() == 0 ? "not run, because no instance was built" : "";
+  AskedComponents asked;
+  ask(built.llms, asked);
+  ask(built.encoders, asked);
+  ask(built.codecs, asked);
+  ask_other_components(staging, asked);
+  return asked.result();
 }
 
 struct DataTensor {
@@ -161,7 +117,7 @@ std::string lay_all_plans(BuiltComponents& built) {
     text += (text.empty() ? "" : "; ") + lay_plans(llm, findings);
   }
   if (!findings.empty()) throw promises_error(findings);
-  return text.empty() ? "no language model" : text;
+  return text.empty() ? "not run: no language model" : text;
 }
 
 }  // namespace

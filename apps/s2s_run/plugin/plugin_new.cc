@@ -72,6 +72,8 @@ int make_project(const NewArguments& arguments, const Invocation&) {
   require_new({folder.string()}, arguments.force);
   copy_template(template_root() / arguments.kind, folder,
                 {{"PLUGIN_NAME", plugin_name(arguments.name)}, {"COMPONENT_NAME", arguments.name}});
+  copy_template(shared_files() / "template_ci", folder / ".github/workflows",
+                {{"PLUGIN_NAME", plugin_name(arguments.name)}, {"PLUGIN_KIND", arguments.kind}});
   if (arguments.kind == "llm") write_tiny_config(folder, arguments.name);
   fmt::print("{}: a plugin for {}:{}\n", folder.string(), arguments.kind, arguments.name);
   const fs::path prefix = install_prefix();

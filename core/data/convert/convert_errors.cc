@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "base/io_errors.h"
+#include "convert/unread_files.h"
+#include "s2s/foreign_text.h"
 
 namespace s2s::convert_errors {
 namespace {
@@ -19,6 +23,20 @@ Error source(const std::string& source, const std::string& reason) {
       fmt::format("'{}' cannot be converted: {}; expected a source that 's2s-run data convert "
                   "--help' lists; give --from KIND if the kind is not detected",
                   source, reason));
+}
+
+Error no_audio(const std::string& folder) {
+  std::string reason = "there are no audio files in it that can be read";
+  if (std::filesystem::is_directory(folder)) {
+    const std::string unread = convert::unread_text(convert::unread_files(folder), folder);
+    if (!unread.empty()) reason += " (" + unread + ")";
+  }
+  return source(folder, reason);
+}
+
+Error other_audio(const std::string& path) {
+  return source(path, "audio of this format is not read; convert it first: " +
+                          printable(convert::readable_command(path)));
 }
 
 Error missing(const std::string& path, const std::string& expected) {

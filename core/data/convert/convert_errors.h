@@ -11,6 +11,10 @@ namespace s2s::convert_errors {
 
 /// `reason`: why `source` cannot be imported.
 Error source(const std::string& source, const std::string& reason);
+/// A folder without recordings, with the files that are there.
+Error no_audio(const std::string& folder);
+/// A recording of a format that is not read.
+Error other_audio(const std::string& path);
 Error missing(const std::string& path, const std::string& expected);
 Error unreadable_audio(const std::string& path, const std::string& reason);
 /// What a command ended with, and where it stands.

@@ -7,6 +7,7 @@
 #include "base/foreign_json.h"
 #include "convert/convert_errors.h"
 #include "convert/source_files.h"
+#include "convert/unread_files.h"
 #include "files/line_reader.h"
 
 namespace s2s::convert {
@@ -34,7 +35,7 @@ std::string detect_folder(const std::string& folder, const ImportOptions& option
   };
   if (has(options.user) && has(options.agent)) return "wav-pairs";
   const auto files = audio_files(folder);
-  if (files.empty()) throw convert_errors::source(folder, "there are no audio files in it");
+  if (files.empty()) throw convert_errors::no_audio(folder);
   const bool pairs = std::any_of(files.begin(), files.end(), [&](const std::string& file) {
     const std::string name = name_below(file, folder);
     return without_speaker(name, options.user) || without_speaker(name, options.agent);
@@ -73,6 +74,7 @@ std::string detect_import(const std::string& source, const ImportOptions& option
   }
   if (fs::is_directory(source)) return detect_folder(source, options);
   if (source.ends_with(".yaml") || source.ends_with(".yml")) return "input_cfg";
+  if (is_other_audio_name(source)) throw convert_errors::other_audio(source);
   return is_audio_name(source) ? "stereo" : detect_lines(source);
 }
 

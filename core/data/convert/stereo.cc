@@ -114,7 +114,7 @@ StereoFiles::StereoFiles(const std::string& source, const ImportOptions& options
   } else {
     read_list();
   }
-  if (names_.empty()) throw convert_errors::source(source, "there are no audio files in it");
+  if (names_.empty()) throw convert_errors::no_audio(source);
   fingerprint_ = fingerprint_of(names_, options);
 }
 

@@ -1,5 +1,6 @@
 #include "convert/transcript.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
@@ -15,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kTextEndings = {".json", ".TextGrid", ".txt"};
+constexpr std::array kTextEndings = {".json", ".TextGrid", ".srt", ".vtt", ".txt"};
 constexpr const char* kExpectedJson =
     "Moshi's 'alignments', Whisper's 'segments' or a 'text' (core/docs/guides/data_convert.md)";
 
@@ -158,6 +159,11 @@ std::string read_text(const std::string& path) {
   }
 }
 
+bool is_transcript_name(const std::string& path) {
+  return std::any_of(kTextEndings.begin(), kTextEndings.end(),
+                     [&](const char* ending) { return path.ends_with(ending); });
+}
+
 std::optional<std::string> find_transcript(const std::string& audio_path) {
   for (const char* ending : kTextEndings) {
     const auto path = std::filesystem::path(audio_path).replace_extension(ending);
@@ -169,6 +175,9 @@ std::optional<std::string> find_transcript(const std::string& audio_path) {
 
 Transcript read_transcript(const std::string& path, double audio_s) {
   if (path.ends_with(".json")) return read_json(path, audio_s);
+  if (path.ends_with(".srt") || path.ends_with(".vtt")) {
+    return {parse_subtitles(read_text(path), path), {}};
+  }
   if (path.ends_with(".TextGrid")) return {parse_text_grid(read_text(path), path), {}};
   return read_plain(path, audio_s);
 }

@@ -19,14 +19,15 @@ namespace {
 constexpr size_t kMaxListed = 20;
 constexpr size_t kMaxIds = 2000000;
 
-/// Counts words, and those that become nothing but silence.
+/// Counts words, and those with a part that the tokenizer does not know or writes as silence.
 void count_words(const std::string& text, const Tokenizer& tokenizer, SpeakerReport& speaker) {
   std::istringstream words(text);
-  const int64_t pad = tokenizer.special_ids().pad;
+  const int64_t pad = tokenizer.special_ids().pad, unknown = tokenizer.unknown_id();
   for (std::string word; words >> word;) {
     const std::vector<int64_t> ids = tokenizer.encode(word);
     ++speaker.words;
-    speaker.unknown_words += std::find(ids.begin(), ids.end(), pad) != ids.end() ? 1 : 0;
+    speaker.unknown_words +=
+        std::any_of(ids.begin(), ids.end(), [&](int64_t id) { return id == pad || id == unknown; });
   }
 }
 

@@ -35,7 +35,7 @@ struct SpeakerReport {
   int64_t turns = 0;
   int64_t words = 0;
   double hours = 0;           // of their turns
-  int64_t unknown_words = 0;  // written as PAD, silence: the tokenizer does not know them
+  int64_t unknown_words = 0;  // with a part that the tokenizer does not know, or writes as PAD
 };
 
 /// How many recordings have what; the manifests say so, no file is opened.

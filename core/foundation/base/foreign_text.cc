@@ -83,6 +83,26 @@ std::string read_small_file(const std::string& path, size_t max_bytes) {
   return text;
 }
 
+std::string lfs_pointer_text(const std::string& path) {
+  constexpr size_t kMostBytes = 1024;  // of a pointer, by its specification
+  std::string text;
+  try {
+    text = read_small_file(path, kMostBytes);
+  } catch (const std::system_error&) {
+    return "";
+  }
+  if (!text.starts_with("version https://git-lfs.github.com/spec/")) return "";
+  constexpr std::string_view kSize = "\nsize ";
+  const size_t at = text.find(kSize);
+  const std::string size =
+      at == std::string::npos
+          ? ""
+          : text.substr(at + kSize.size(), text.find('\n', at + 1) - at - kSize.size());
+  return "it is a Git LFS pointer in place of the file" +
+         (size.empty() ? std::string() : " of " + printable_name(size) + " bytes") +
+         "; run 'git lfs pull' in its folder, or download the file itself";
+}
+
 std::string link_out_of(const std::string& path, const std::string& folder) {
   std::error_code failed;
   if (!fs::is_symlink(fs::symlink_status(path, failed))) return "";

@@ -132,6 +132,19 @@ void check_options(const Config& node, const OptionTable& table, const OptionSco
   Checker(table, scope, findings).check_map(node, "", scope.path);
 }
 
+std::string source_of_defaults(const Config& node, const OptionTable& table,
+                               const std::string& kind) {
+  for (const OptionRow& row : table) {
+    const Config* written = node.find(row.name);
+    if (written == nullptr || !written->is_scalar()) continue;
+    const bool is_folder = kind == "llm" && row.name == "path";
+    const bool is_preset =
+        row.name == "preset" && written->text() != parse_yaml_value(row.value, {}).text();
+    if (is_folder || is_preset) return row.name + " " + written->text();
+  }
+  return "";
+}
+
 void complete_options(Config& node, const OptionTable& table, const OptionScope& scope) {
   Completer(table, scope).complete_map(node, "");
 }

@@ -25,6 +25,11 @@ struct OptionScope {
 void check_options(const Config& node, const OptionTable& table, const OptionScope& scope,
                    Findings& findings);
 
+/// What the defaults of a component come from when that is not its table: "preset tiny"; else "".
+/// Completing such a block from the table would show values that nobody uses.
+std::string source_of_defaults(const Config& node, const OptionTable& table,
+                               const std::string& kind);
+
 /// Adds every option that is absent, with its default and `scope.source` as origin.
 void complete_options(Config& node, const OptionTable& table, const OptionScope& scope);
 

@@ -28,21 +28,6 @@ std::function<bool(const std::string&)> listed_in(const OptionTable& table) {
   };
 }
 
-/// What the defaults of a component come from when that is not its table: "preset tiny". Completing
-/// such a block from the table would show values that nobody uses.
-std::string source_of_defaults(const Config& node, const OptionTable& table,
-                               const std::string& kind) {
-  for (const OptionRow& row : table) {
-    const Config* written = node.find(row.name);
-    if (written == nullptr || !written->is_scalar()) continue;
-    const bool is_folder = kind == "llm" && row.name == "path";
-    const bool is_preset =
-        row.name == "preset" && written->text() != parse_yaml_value(row.value, {}).text();
-    if (is_folder || is_preset) return row.name + " " + written->text();
-  }
-  return "";
-}
-
 const std::vector<std::string>& known_blocks() {
   static const std::vector<std::string> kBlocks = {"plugins", "model", "data", "trainer",
                                                    "exp_manager"};
@@ -72,6 +57,11 @@ class Walker {
  private:
   size_t count() const { return check_.findings.errors().size(); }
 
+  /// A plugin that trained a model need not be where the model is used.
+  bool is_left_out(const std::string& kind, const Error& error) const {
+    return error.id() == "plugin/unknown" && !uses_kind(schema_.purpose, kind);
+  }
+
   /// Options that are fine one by one may contradict each other: only who reads them knows. What
   /// depends on an interpolation that failed would only repeat that.
   void try_build(const std::string& kind, const std::string& path) {
@@ -84,7 +74,7 @@ class Walker {
     try {
       schema_.try_build(kind, check_.written);
     } catch (const Error& error) {
-      check_.findings.add(error);
+      if (!is_left_out(kind, error)) check_.findings.add(error);
     }
   }
 
@@ -266,7 +256,11 @@ class Walker {
     try {
       return schema_.component(kind, name.as_string(name_path), name, name_path);
     } catch (const Error& error) {
-      check_.findings.add(error);
+      if (is_left_out(kind, error)) {
+        check_.notes.others.push_back(left_out_note(name_path, kind, name.text()));
+      } else {
+        check_.findings.add(error);
+      }
       return std::nullopt;
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "config/config_errors.h"
 #include "config/interpolation.h"
 #include "config/parameter_pattern.h"
@@ -84,6 +85,18 @@ void check_profile(const Config& config, Findings& findings) {
 }
 
 }  // namespace
+
+bool uses_kind(RunPurpose purpose, const std::string& kind) {
+  if (purpose != RunPurpose::kGenerate && purpose != RunPurpose::kValidate) return true;
+  if (contains({"logger", "optimizer", "schedule"}, kind)) return false;
+  const bool is_of_sets = contains({"data", "metric", "scorer", "strategy", "communicator"}, kind);
+  return purpose == RunPurpose::kValidate || !is_of_sets;
+}
+
+std::string left_out_note(const std::string& place, const std::string& kind,
+                          const std::string& name) {
+  return place + ": there is no " + kind + " '" + name + "' here, and this command needs none";
+}
 
 void check_missing(const Config& config, Findings& findings) { add_missing(config, "", findings); }
 

@@ -16,6 +16,15 @@ enum class RunPurpose {
   kPlan,      // a model, or a language model alone; the strategy may be sizes without a name
 };
 
+/// Whether a command of this purpose builds components of a kind ("logger"): a model is generated
+/// from and validated where the plugins that trained it are not installed.
+bool uses_kind(RunPurpose purpose, const std::string& kind);
+
+/// What is noted of a component that is not installed and not used. `place`:
+/// "model.optimizer.name".
+std::string left_out_note(const std::string& place, const std::string& kind,
+                          const std::string& name);
+
 /// Adds a finding for each block that `purpose` needs and that is absent.
 void check_needs(const Config& config, RunPurpose purpose, Findings& findings);
 

@@ -16,8 +16,11 @@
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/data_source.h"
 #include "s2s/kinds/encoder.h"
+#include "s2s/kinds/logger.h"
+#include "s2s/kinds/metric.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
+#include "s2s/kinds/scorer.h"
 #include "s2s/kinds/tokenizer.h"
 
 namespace s2s::conformance {
@@ -58,5 +61,20 @@ Answers broken_promises(const std::function<std::unique_ptr<Optimizer>()>& make)
 /// Checks a schedule: the rate of each step is a number, not negative, and depends on nothing but
 /// the step and the base rate.
 Answers broken_promises(const Schedule& schedule, double base_learning_rate);
+
+/// Checks a metric, which each call of `make` builds anew: it takes equal, different and empty
+/// texts in any script; its value is then a number, the same when it is asked again, and the same
+/// in another instance that was given the same.
+Answers broken_promises(const std::function<std::unique_ptr<Metric>()>& make);
+
+/// Checks a logger, which each call of `make` builds anew: it takes values, texts, sounds, pictures
+/// and histograms of a run, a stop, and the same run resumed by another instance. Nothing throws.
+/// `folder`: an existing folder, which becomes that of the run.
+Answers broken_promises(const std::function<std::unique_ptr<RunLogger>()>& make,
+                        const std::string& folder);
+
+/// Checks a scorer: it returns one text for each clip, also for silence, for a clip of another
+/// sample rate, and for no clips.
+Answers broken_promises(Scorer& scorer);
 
 }  // namespace s2s::conformance

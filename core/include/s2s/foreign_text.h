@@ -20,6 +20,10 @@ inline constexpr int kJsonDepth = 128;
 /// it was read (ESTALE).
 std::string read_small_file(const std::string& path, size_t max_bytes = kSmallFileBytes);
 
+/// What to say of a file of a repository whose large files were not downloaded: "it is a Git LFS
+/// pointer ...", with the way out. "" for any other file.
+std::string lfs_pointer_text(const std::string& path);
+
 /// Returns the target of the symbolic link `path` if it is outside `folder`, and also outside the
 /// blobs of the Hugging Face cache that `folder` is a snapshot of. Returns "" for a regular file,
 /// for a link that stays inside, and for a broken link. Check this before a file is copied for

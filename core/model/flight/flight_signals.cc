@@ -11,6 +11,7 @@
 #include <exception>
 
 #include "base/mapped_file.h"
+#include "base/plugin_code.h"
 #include "s2s/error.h"
 
 namespace s2s {
@@ -54,6 +55,7 @@ void on_fatal(int number, siginfo_t* facts, void*) {
   if (!g_is_watching) {  // a handler that was installed later, and outlives this object, called it
   } else if (g_fatal.compare_exchange_strong(none, number)) {
     g_crashed = self;
+    tell_crashed_plugin(number);
     wait_for_record(kFatalWaitMs);
   } else if (g_crashed != self) {
     // Ending the process here would lose the first crash's record. Its thread ends the process.

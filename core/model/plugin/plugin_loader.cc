@@ -11,6 +11,7 @@
 
 #include "base/mapped_file.h"
 #include "base/outside_current_folder.h"
+#include "base/plugin_code.h"
 #include "base/untrusted.h"
 #include "plugin/plugin_errors.h"
 #include "plugin/system_libraries.h"
@@ -75,6 +76,7 @@ RegisterFunction open_plugin(const PluginFile& file) {
   if (!library.has("s2s_plugin_register")) throw entry_error(file.path, file.label());
   const RegisterFunction function = &library.get<void(Registrar&)>("s2s_plugin_register");
   keep_forever(std::move(library));
+  remember_plugin_code(file.path, reinterpret_cast<const void*>(function));
   return function;
 }
 

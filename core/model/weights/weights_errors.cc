@@ -3,9 +3,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <optional>
+
 #include "s2s/foreign_text.h"
 
 namespace s2s::weights_errors {
+namespace {
+
+std::optional<Error> lfs_pointer(const std::string& path) {
+  const std::string text = lfs_pointer_text(path);
+  if (text.empty()) return std::nullopt;
+  return Error(ExitCode::kData, "weights/lfs-pointer", fmt::format("'{}': {}", path, text));
+}
+
+}  // namespace
 
 Error unreadable(const std::string& path, const std::string& why) {
   return {ExitCode::kData, "weights/unreadable",
@@ -13,6 +24,7 @@ Error unreadable(const std::string& path, const std::string& why) {
 }
 
 Error format(const std::string& path, const std::string& what) {
+  if (const auto pointer = lfs_pointer(path)) return *pointer;
   return {ExitCode::kData, "weights/format",
           fmt::format("'{}' is not a valid safetensors file: {}\n"
                       "  the file may be truncated or damaged; download or write it again",
@@ -24,6 +36,7 @@ Error tensor_format(const std::string& path, const std::string& tensor, const st
 }
 
 Error torch_format(const std::string& path, const std::string& what) {
+  if (const auto pointer = lfs_pointer(path)) return *pointer;
   return {ExitCode::kData, "weights/format",
           fmt::format("'{}' is not a file of torch.save with a state dict: {}\n"
                       "  download or write it again, preferably as safetensors",
@@ -121,6 +134,7 @@ Error family(const std::string& place, const std::string& key, const std::string
 }
 
 Error json(const std::string& source, const std::string& why) {
+  if (const auto pointer = lfs_pointer(source)) return *pointer;
   return {ExitCode::kData, "weights/json", fmt::format("'{}' is not JSON: {}", source, why)};
 }
 

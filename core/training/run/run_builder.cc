@@ -18,6 +18,7 @@
 #include "run/logged_options.h"
 #include "run/numerics.h"
 #include "run/pretrained_parts.h"
+#include "run/unknown_text.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 
@@ -203,7 +204,9 @@ std::unique_ptr<DataSource> RunBuilder::train_source(const Tokenizer* tokenizer,
   const Config& node = node_at(config_, "data.train_ds");
   if (node.entries().empty()) throw no_datasets_error("data.train_ds");
   const DataShare share = {strategy.data_rank(), strategy.mesh().data_size()};
-  return registries_.create<DataSource>(node, data_context("data.train_ds", tokenizer, share));
+  return run::telling_unknown_text(
+      registries_.create<DataSource>(node, data_context("data.train_ds", tokenizer, share)),
+      tokenizer, [&warnings = warnings_](const std::string& message) { warnings.add(message); });
 }
 
 std::unique_ptr<DataSource> RunBuilder::all_train_data(const Tokenizer* tokenizer) const {

@@ -43,6 +43,7 @@ class HfTokenizer : public Tokenizer {
   /// Errors: [tokenizer/special-ids] when the files do not define them: a text alone needs none.
   const SpecialIds& special_ids() const override { return special_.all(); }
   SpecialIds known_special_ids() const override { return special_.known(); }
+  int64_t unknown_id() const override { return parts_->vocabulary.bpe().unknown().value_or(-1); }
   std::string piece(int64_t id) const override;
   std::vector<std::string> files() const override { return files_.all(); }
 

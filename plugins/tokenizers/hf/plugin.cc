@@ -25,6 +25,11 @@ std::unique_ptr<s2s::Tokenizer> create(const s2s::Config& node, const s2s::Build
     const auto texts =
         s2s::read_training_texts(options.train.input, context.path, context.base_dir);
     plugin::train_tokenizer(texts, options.train, path.string());
+    s2s::record_training_texts(path.string(), options.train.input, context.base_dir);
+  } else if (!options.train.input.is_null()) {
+    const std::string other = s2s::other_training_texts(path.string(), options.train.input,
+                                                        context.path, context.base_dir);
+    if (!other.empty() && context.warn) context.warn(other);
   }
   return std::make_unique<plugin::HfTokenizer>(options, path.string(), context.path);
 }

@@ -32,6 +32,11 @@ Error link_out(const std::string& place, const std::string& file, const std::str
 }
 
 Error unreadable(const std::string& place, const std::string& path, const std::string& reason) {
+  const std::string pointer = lfs_pointer_text(path);
+  if (!pointer.empty()) {
+    return config_error("tokenizer/unreadable",
+                        fmt::format("{}.path: '{}': {}", place, path, pointer));
+  }
   return config_error("tokenizer/unreadable",
                       fmt::format("{}.path: '{}' is not valid JSON: {}; expected a file saved by "
                                   "the tokenizers library; copy the file again",

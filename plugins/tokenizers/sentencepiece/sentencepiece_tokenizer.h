@@ -27,6 +27,7 @@ class SentencePieceTokenizer : public Tokenizer {
   /// Errors: [tokenizer/special-ids] when the model does not define them: a text alone needs none.
   const SpecialIds& special_ids() const override { return special_.all(); }
   SpecialIds known_special_ids() const override { return special_.known(); }
+  int64_t unknown_id() const override { return processor_.unk_id(); }
   std::string piece(int64_t id) const override;
   std::vector<std::string> files() const override { return {file_}; }
   /// Errors: [tokenizer/transformers].

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "s2s/foreign_text.h"
+
 namespace s2s::sentencepiece_plugin::errors {
 
 Error no_path(const std::string& place) {
@@ -21,6 +23,11 @@ Error missing_file(const std::string& place, const std::string& path) {
 }
 
 Error unreadable(const std::string& place, const std::string& path, const std::string& reason) {
+  const std::string pointer = lfs_pointer_text(path);
+  if (!pointer.empty()) {
+    return config_error("tokenizer/unreadable",
+                        fmt::format("{}.path: '{}': {}", place, path, pointer));
+  }
   return config_error("tokenizer/unreadable",
                       fmt::format("{}.path: '{}' is not a SentencePiece model: {}; expected a file "
                                   "written by spm_train or 's2s-run tokenizer train'",

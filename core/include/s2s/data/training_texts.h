@@ -17,6 +17,17 @@ namespace s2s {
 std::vector<std::string> read_training_texts(const Config& input, const std::string& place,
                                              const std::string& base_dir);
 
+/// Records beside the tokenizer's file `path` which texts it was made of (`path`.texts.json). Does
+/// nothing where that cannot be written.
+void record_training_texts(const std::string& path, const Config& input,
+                           const std::string& base_dir);
+
+/// A warning if the tokenizer's file `path` was made of other texts than `input` names now: it is
+/// used as it is. "" if they have the same content, if nothing was recorded, or if the files of
+/// `input` are not there. `place` names the tokenizer's options.
+std::string other_training_texts(const std::string& path, const Config& input,
+                                 const std::string& place, const std::string& base_dir);
+
 /// Writes a tokenizer's file atomically, and creates its folder.
 /// Errors: [tokenizer/cannot-write].
 void write_tokenizer_file(const std::string& path, std::string_view bytes);

@@ -6,7 +6,11 @@
 # example model.llm.name=your.own to test a language model's plan.
 set -euo pipefail
 s2s_run=$(realpath "$1")
-export S2S_PLUGIN_PATH=$(realpath "$2")${S2S_PLUGIN_PATH:+:$S2S_PLUGIN_PATH} OMP_NUM_THREADS=1
+plugins=$(realpath "$2")
+while IFS= read -r -d : folder; do  # they are found from another folder, too
+  plugins=$plugins${folder:+:$(realpath "$folder")}
+done <<< "${S2S_PLUGIN_PATH:-}:"
+export S2S_PLUGIN_PATH=$plugins OMP_NUM_THREADS=1
 config=${3:-$(dirname "$s2s_run")/../share/s2s/configs/tiny.yaml}
 [ -e "$config" ] || { echo "no configuration $config"; exit 2; }
 config=$(realpath "$config")
