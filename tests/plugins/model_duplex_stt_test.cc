@@ -133,6 +133,11 @@ TEST_CASE("in ASR data the agent is not trained behind its first BOS, if labels 
   batch.others["task_is_asr"] = at::ones({1}, at::kLong);
   CHECK(losses_of(f, weights, batch).at("total") == near(bos));
   CHECK(losses_of(f, words, batch).at("total") == 0);
+  // The key counts, not what it says.
+  const std::string ones = R"("token_loss_weight": {"pad": 1, "bos": 1, "eos": 1, "text": 1})";
+  const double all = losses_of(f, "", batch).at("total");
+  CHECK(losses_of(f, ones, batch).at("total") < all);
+  CHECK(losses_of(f, R"("token_loss_weight": {})", batch).at("total") == near(all));
 }
 
 TEST_CASE("global normalization divides by the frames of the whole step, local by its own") {

@@ -109,6 +109,23 @@ TEST_CASE("a word model is made on first use, read on the second, and loses no w
   CHECK(made->vocab_size() == 4 + 21);
 }
 
+TEST_CASE("decoding shows unknown pieces as the library does, also where they are the PAD") {
+  const TemporaryFolder dir;
+  write_text(dir / "texts.txt", kTexts);
+  s2s::test::BuiltPlugins plugins;
+  const auto made =
+      plugins.create<Tokenizer>(training(dir / "words.model", dir / "texts.txt"), context());
+  Config config = node(dir / "words.model");
+  config["pad_id"] = Config::scalar("0");  // as a file without PAD has it
+  const auto read = plugins.create<Tokenizer>(config, context());
+  CHECK(read->special_ids().pad == 0);
+  const std::vector<int64_t> ids = made->encode("turn unheardof light");
+  const std::string shown = "turn \xE2\x81\x87  light";  // SentencePiece's unk_surface
+  CHECK(made->decode(ids) == shown);
+  CHECK(read->decode(ids) == shown);
+  CHECK(read->decode({1, ids[0], 2}) == "turn");
+}
+
 TEST_CASE("training on cuts takes the turns' texts, and the same texts give the same file") {
   const TemporaryFolder dir;
   write_text(dir / "cuts.jsonl", s2s::test::cut_json("a", 1, "u.wav", "a.wav").dump());

@@ -5,9 +5,11 @@
 Every family and what its config.json has to say: scaled rotary positions, windows, soft caps,
 biases, tied and untied heads, shards. For each case, checks that from_pretrained finds every
 tensor, that they are the checkpoint's, and that `s2s-run compare` computes transformers' logits
-from the exported folder, on texts longer than the windows. With an adapter (model.lora), checks
-too that PEFT loads the exported adapter and computes the merged model's logits.
-Exit code 77 where transformers, or for the adapter PEFT, is missing.
+from the exported folder, on texts longer than the windows. What a converter to GGUF asks for is
+there: gguf knows every tensor's name, and finds the special tokens. With an adapter (model.lora),
+checks too that PEFT finds the base by the adapter's name for it, and computes the merged model's
+logits.
+Exit code 77 where transformers, gguf, or for the adapter PEFT, is missing.
 """
 
 import argparse
@@ -18,12 +20,13 @@ import tempfile
 from pathlib import Path
 
 try:
+    import gguf
     import torch
     from safetensors.torch import load_file
-    from transformers import AutoModelForCausalLM
+    from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
     from transformers.utils import logging
 except ImportError as missing:
-    print(f"skipped: {missing}; pip install transformers safetensors torch")
+    print(f"skipped: {missing}; pip install transformers safetensors torch gguf")
     sys.exit(77)
 
 import reference_file as rf
@@ -78,11 +81,31 @@ CASES = {
         ["name=qwen", "model_type=qwen3", "attention_bias=true", "tie_word_embeddings=false"],
         ["--dtype", "float32"],
     ),
+    "mistral_window": (["name=mistral", "sliding_window=7"], []),
+    "phi3": (["name=phi3", "sliding_window=7", "tie_word_embeddings=false"], []),
     "adapter": (
         ["name=llama", "model.lora.r=4", "model.lora.target_modules=[q_proj,down_proj]"],
         [],
     ),
+    "adapter_mistral": (
+        ["name=mistral", "model.lora.r=4", "model.lora.target_modules=[k_proj,gate_proj]"],
+        [],
+    ),
+    # The class has one layer for queries, keys and values, and one for gate and up.
+    "adapter_phi3": (
+        ["name=phi3", "model.lora.r=4", "model.lora.lora_alpha=6"]
+        + ["model.lora.target_modules=[q_proj,v_proj,up_proj,o_proj]"],
+        [],
+    ),
+    "adapter_phi3_all": (["name=phi3", "model.lora.r=3", "model.lora.target_modules=[all-linear]"],
+                         []),
 }
+ARCHITECTURES = {
+    "gemma3_text": gguf.MODEL_ARCH.GEMMA3, "gemma2": gguf.MODEL_ARCH.GEMMA2,
+    "gemma": gguf.MODEL_ARCH.GEMMA, "qwen2": gguf.MODEL_ARCH.QWEN2,
+    "qwen3": gguf.MODEL_ARCH.QWEN3, "phi3": gguf.MODEL_ARCH.PHI3,
+}  # any other: that of Llama
+JOINED = {"qkv_proj": ("q_proj", "k_proj", "v_proj"), "gate_up_proj": ("gate_proj", "up_proj")}
 
 
 def s2s(*words) -> None:
@@ -103,7 +126,27 @@ def load_folder(folder: Path) -> dict:
 
 def stored_tensor(stored: dict, name: str):
     ours = name.removeprefix("model.")
+    for joined, parts in JOINED.items():
+        if f".{joined}." in ours:
+            return torch.cat([stored["llm." + ours.replace(joined, part)] for part in parts])
     return stored.get("llm." + ours, stored.get(ours))
+
+
+def check_readers(folder: Path) -> None:
+    """What servers and converters read: the ends of all files agree, and names are known."""
+    config = AutoConfig.from_pretrained(folder)
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    assert config.eos_token_id == GenerationConfig.from_pretrained(folder).eos_token_id == 2
+    assert config.bos_token_id == 1 and settings["eos_token"] == "</s>"
+    vocabulary = gguf.SpecialVocab(folder, n_vocab=config.vocab_size)
+    assert vocabulary.special_token_ids["eos"] == 2, vocabulary.special_token_ids
+    architecture = ARCHITECTURES.get(config.model_type, gguf.MODEL_ARCH.LLAMA)
+    names = gguf.get_tensor_name_map(architecture, config.num_hidden_layers)
+    unknown = [name for name in load_folder(folder)
+               if names.get_name(name, try_suffixes=(".weight", ".bias")) is None]
+    # GGUF has no untied head for Gemma, which has none.
+    is_gemma = config.model_type.startswith("gemma")
+    assert set(unknown) <= ({"lm_head.weight"} if is_gemma else set()), unknown
 
 
 def check_weights(folder: Path, checkpoint: Path, has_adapter: bool) -> None:
@@ -145,21 +188,22 @@ def check_logits(run: str, folder: Path, work: Path) -> None:
 
 
 def check_adapter(run: str, checkpoint: Path, folder: Path, work: Path) -> None:
-    """The adapter on the base model against the merged export."""
+    """The adapter on the base model that it names against the merged export."""
     try:
-        from peft import PeftModel
+        from peft import AutoPeftModelForCausalLM
     except ImportError as missing:
         print(f"skipped: {missing}; pip install peft")
         sys.exit(77)
 
     s2s(run, "checkpoint", "export", "--adapter", checkpoint, work / "adapter")
-    base = load_model(folder)
-    stored = load_file(checkpoint / "model.safetensors")
-    with torch.no_grad():  # the export is merged: the base weights come from the checkpoint
-        for name, parameter in base.named_parameters():
-            parameter.copy_(stored_tensor(stored, name))
-    ids, plain = logits_of(base)
-    adapted = PeftModel.from_pretrained(base, work / "adapter").eval()
+    # No folder has the base of a run that began at random: it is written beside the adapter.
+    config = json.loads((work / "adapter/adapter_config.json").read_text())
+    base = Path(config["base_model_name_or_path"])
+    check_readers(base)
+    check_weights(base, checkpoint, False)
+    ids, plain = logits_of(load_model(base))
+    adapted = AutoPeftModelForCausalLM.from_pretrained(
+        work / "adapter", dtype=torch.float32, attn_implementation="eager").eval()
     expected = logits_of(load_model(folder))[1]
     assert (plain - expected).abs().max().item() > 1e-4, "the adapter does nothing"
     with torch.no_grad():
@@ -177,9 +221,11 @@ def check(run: str, name: str, data: Path, work: Path) -> None:
     s2s(run, "train", ROOT / "configs/tiny.yaml", *paths, *training, *options)
     checkpoint, folder = work / "run/checkpoints/last", work / "exported"
     s2s(run, "checkpoint", "export", checkpoint, folder, *export_words)
-    check_weights(folder, checkpoint, name == "adapter")
+    has_adapter = name.startswith("adapter")
+    check_readers(folder)
+    check_weights(folder, checkpoint, has_adapter)
     check_logits(run, folder, work)
-    if name == "adapter":
+    if has_adapter:
         check_adapter(run, checkpoint, folder, work)
     print(f"{name}: ok")
 
@@ -188,12 +234,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", help="the s2s-run to ask")
     parser.add_argument(
-        "--case", action="append", choices=list(CASES), help="default: all but adapter"
+        "--case", action="append", choices=list(CASES), help="default: all without adapters"
     )
+    parser.add_argument("--adapters", action="store_true", help="all with adapters")
     args = parser.parse_args()
     logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as folder:
-        for name in args.case or [case for case in CASES if case != "adapter"]:
+        chosen = [name for name in CASES if name.startswith("adapter") == args.adapters]
+        for name in args.case or chosen:
             work = Path(folder) / name
             work.mkdir()
             check(args.run, name, Path(folder) / "data", work)

@@ -4,7 +4,8 @@
 
 NEMO is a YAML of speechlm2 whose pretrained_llm (DuplexEARTTS: tokenizer_path) is a local folder,
 or a folder that NeMo's class wrote for the hub. The class is told by its keys, as s2s-run does.
-With pretrained_weights: false, weights are random.
+With pretrained_weights: false, weights are random; else pretrained_asr names a local .nemo, from
+which NeMo's class also takes what its YAML does not say of the perception.
 
 --batch: a safetensors file with the tensors of NeMo's batch by their names (those under input/ of a
 reference file); default: a small random batch. DuplexS2S models: the audio codec is replaced by one
@@ -23,7 +24,6 @@ from pathlib import Path
 
 try:
     import torch
-    import yaml
     from nemo.collections import speechlm2  # noqa: F401
     from safetensors.torch import load_file
 except ImportError as missing:
@@ -42,6 +42,7 @@ MARKS = (("audio_locator_tag", "salm"), ("tts_config", "duplex_eartts"),
          ("speech_decoder", "duplex_s2s_speech_decoder"), ("pretrained_audio_codec", "duplex_s2s"),
          ("validation_save_path", "duplex_stt"), ("predict_user_text", "duplex_stt"),
          ("source_sample_rate", "duplex_stt"), ("perception", "duplex_s2s"))
+ENCODER_DRAWS = ("dropout", "dropout_pre_encoder", "dropout_emb", "dropout_att")
 SAME = ("dropout", "dropout_pre_encoder", "dropout_emb", "dropout_att", "dither", "lora_dropout",
         "attention_dropout", "p_dropout", "p_dropout_out", "stochastic_depth_drop_prob")
 
@@ -65,7 +66,8 @@ def read_config(path: Path) -> tuple[str, dict]:
     file = path / "config.json" if path.is_dir() else path
     if not file.exists():
         fail(f"no file {file}")
-    whole = OmegaConf.to_container(OmegaConf.create(yaml.safe_load(file.read_text())))
+    # Its reader takes 1e-06 for a number, in YAML and in JSON.
+    whole = OmegaConf.to_container(OmegaConf.load(file), resolve=True)
     whole = whole if "model" in whole else {"model": whole}
     name = next((n for key, n in MARKS if key in whole["model"]), None)
     if name is None:
@@ -80,11 +82,32 @@ def read_config(path: Path) -> tuple[str, dict]:
     return name, without_draws(whole)
 
 
+def stop_draws(model) -> None:
+    """Switches off what a part that came with its own configuration draws."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+        for name in ("attention_dropout", "dropout_rate", "dither"):
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, 0.0)
+    perception = getattr(model, "perception", None)
+    if perception is None:
+        return
+    perception.spec_augmentation = None
+    encoder = getattr(perception, "encoder", None)
+    if getattr(encoder, "layer_drop_probs", None):
+        encoder.layer_drop_probs = [0.0] * len(encoder.layer_drop_probs)
+
+
 def build(name: str, whole: dict, source: Path):
     """NeMo's class in train mode, and the `options` of a reference file for ours."""
+    from omegaconf import OmegaConf
+
     block = whole["model"]
     options = {"model": block, "trainer": {"gradient_clip_val": 1.0, "max_steps": 10}}
-    block.setdefault("optimizer", {"_target_": "torch.optim.AdamW", "lr": 1e-3})
+    # One step is compared, before the optimizer's update: configuring it freezes parameters.
+    block["optimizer"] = {"_target_": "torch.optim.AdamW", "lr": 1e-3}
+    block.pop("lr_scheduler", None)
     if name.startswith("duplex_s2s"):
         options["codec"] = STUB
         nc.stub_codec(STUB)
@@ -99,6 +122,11 @@ def build(name: str, whole: dict, source: Path):
         options["llm_config"] = without_draws(json.loads((llm / "config.json").read_text()))
     torch.manual_seed(1)
     model = nc.class_of(name)(json.loads(json.dumps(whole if name == "duplex_eartts" else block)))
+    stop_draws(model)
+    if name != "duplex_eartts":  # with what the class took from pretrained_asr
+        options["model"] = without_draws(OmegaConf.to_container(model.cfg, resolve=True))
+        encoder = options["model"]["perception"]["encoder"]
+        encoder.update(dict.fromkeys(ENCODER_DRAWS, 0.0))  # a default is no zero
     if not block.get("pretrained_weights", True) and not source.is_dir():
         rf.randomize(model, 1)
     if source.is_dir():

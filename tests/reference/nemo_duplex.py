@@ -21,6 +21,9 @@ fixed by seeds. Which mode each tensor belongs to:
   output/audio_loss,    in eval if all their parameters are frozen. batch_norm therefore uses batch
   output/loss           statistics over the whole padded rectangle unless the encoder is frozen.
                         [B, T-1, ...] where T is the common width after cutting.
+  output/input_embeds,  of prepare_inputs in that pass, with a speech decoder: [B, T-1, H],
+  output/text_labels,   [B, T-1] and [B, T-1, K].
+  output/audio_labels
   output/losses         of the three steps below, each before its update. With a speech decoder.
   grad/*                of `loss`, from that same pass, before clipping; trainable parameters only.
   after/3/*             after three optimizer steps on this batch, the pass above being the first:
@@ -46,6 +49,7 @@ import reference_file as rf
 from nemo_duplex_cases import CASES
 
 NUM_STEPS = 3
+PREPARED = ("input_embeds", "text_labels", "audio_labels")
 RTOL, ATOL = 1e-4, 5e-5
 
 
@@ -115,7 +119,17 @@ def first_step_outputs(model, batch) -> tuple[dict, torch.Tensor]:
             lambda m, a, r: seen.update({k: v.detach().clone() for k, v in r.items()})
         ),
     ]
+    prepare = model.prepare_inputs
+
+    def watched(given):
+        prepared = prepare(given)
+        seen.update({k: prepared[k].detach().clone() for k in PREPARED})
+        return prepared
+
+    if hasattr(model, "speech_generation"):
+        model.prepare_inputs = watched
     step = model.training_step(batch, 0)
+    model.prepare_inputs = prepare
     for hook in hooks:
         hook.remove()
     for name in ("text_loss", "audio_loss", "loss"):

@@ -116,6 +116,18 @@ case(
     seed=65,
 )
 
+# The same with weights of 1: the key alone leaves those labels out.
+case(
+    "asr_task_ones",
+    options(
+        predict_user_text=True,
+        token_loss_weight={"pad": 1.0, "bos": 1.0, "eos": 1.0, "text": 1.0},
+    ),
+    turns=[[(9, [], None)], [(6, [], 11)]],
+    task="asr",
+    seed=65,
+)
+
 # Gemma 2: the user's embedding is scaled as the language model's is; no soft cap on either head.
 case(
     "gemma2_user_text",

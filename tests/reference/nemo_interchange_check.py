@@ -36,7 +36,7 @@ import nemo_classes as nc
 
 DATA = Path(__file__).parent / "data"
 CASES = ("salm_llama_lora", "salm_qwen3_several_audios", "duplex_stt_user_text",
-         "duplex_speech_decoder_guided", "eartts_duplex")
+         "duplex_full_identity_tied", "duplex_speech_decoder_guided", "eartts_duplex")
 #: The codec of NeMo's class is none of ours: its folder keeps what pretrained_audio_codec gives.
 CODEC = "audio_codec.unused"
 

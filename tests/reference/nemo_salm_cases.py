@@ -208,6 +208,39 @@ case(
     prompt_audios=(0, 1),
 )
 
+# No pattern freezes anything, and some would keep the language model open: PEFT has frozen it with
+# its embedding and its head, before NeMo asks for patterns. Only adapters and perception train.
+case(
+    "llama_lora_tied_kept",
+    options(
+        llm_config(tie_word_embeddings=True),
+        prevent_freeze_params=["^llm\\..+$", "^embed_tokens\\..+$"],
+        lora={
+            "task_type": "CAUSAL_LM",
+            "r": 4,
+            "lora_alpha": 12,
+            "lora_dropout": 0.0,
+            "target_modules": ["q_proj", "v_proj"],
+        },
+    ),
+    seed=60,
+    rows=PLAIN_ROWS,
+    prompts=PLAIN_PROMPTS,
+    audio_lens=(9000, 6400),
+    prompt_audios=(0, 1),
+)
+
+# A tied table is llm.lm_head.weight, the name under which NeMo's class registers it first.
+case(
+    "llama_tied_frozen",
+    options(llm_config(tie_word_embeddings=True), freeze_params=["^llm\\.lm_head\\..+$"]),
+    seed=60,
+    rows=PLAIN_ROWS,
+    prompts=PLAIN_PROMPTS,
+    audio_lens=(9000, 6400),
+    prompt_audios=(0, 1),
+)
+
 # The encoder gets pieces of 0.2 s; the tail of the second audio is folded, the third is one piece.
 case(
     "llama_chunked_encoder",

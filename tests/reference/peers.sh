@@ -28,7 +28,7 @@ if [ ! -f "$venv/.complete" ]; then
   timeout 300 "$venv/bin/pip" install -q --no-cache-dir --retries 1 --timeout 20 \
     -r "$here/requirements-peers.txt" >&2 || skip "pip could not install the peers; no network?"
   "$venv/bin/python" -c 'import transformers, peft, safetensors, lhotse, torchaudio' &&
-    "$venv/bin/python" -c 'import tensorboard, wandb, mlflow' ||
+    "$venv/bin/python" -c 'import tensorboard, wandb, mlflow, gguf' ||
     skip "the peers that were installed cannot be imported"
   touch "$venv/.complete"
 fi

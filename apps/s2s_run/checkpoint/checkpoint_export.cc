@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -23,13 +24,16 @@
 #include "s2s/foreign_text.h"
 #include "s2s/nn/weights.h"
 #include "s2s/registry.h"
+#include "s2s_run/checkpoint/adapter_base.h"
 #include "s2s_run/checkpoint/checkpoint_export_model.h"
 #include "s2s_run/checkpoint/nemo_export.h"
+#include "s2s_run/checkpoint/stop_ids.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
 #include "train/train_errors.h"
 #include "weights/checkpoint_files.h"
+#include "weights/lora_fused.h"
 #include "weights/weight_shards.h"
 
 namespace s2s::run {
@@ -133,9 +137,11 @@ LoraOptions lora_options(const Config& config) {
   return node == nullptr ? LoraOptions() : read_options<LoraOptions>(*node, "model.lora");
 }
 
+/// Of an adapter's folder: its base model, where no other folder has it.
+constexpr const char* kBaseFolder = "base";
+
 struct Exporter {
   const ExportArguments& arguments;
-  const std::string base_model;  // model.llm.path, or ""
   const Config& config;
   const Registries& registries;
 
@@ -144,48 +150,86 @@ struct Exporter {
     return ShardFiles::open(arguments.checkpoint, "model");
   }
 
-  void write_model() const {
-    const std::unique_ptr<Backbone> llm = describe_language_model(config, registries);
-    Config foreign = foreign_config(*llm, config, registries);
-    const LoraOptions lora = lora_options(config);
+  /// The language model with the checkpoint's numbers, which its files are mapped into.
+  std::unique_ptr<Backbone> read_model(const LoraOptions& lora) const {
+    std::unique_ptr<Backbone> llm = describe_language_model(config, registries);
     if (lora.r > 0) add_lora(*llm, lora);
     const ShardFiles file = open();
     for (const NamedTensor& ours : llm->named_parameters()) {
       *ours.tensor = file.tensor(stored_name(file, ours.name));
     }
+    return llm;
+  }
+
+  /// Writes a folder for from_pretrained, without adapters.
+  void write_folder(const ExportArguments& target, Backbone& llm, const TensorMap& tensors) const {
+    Config foreign = foreign_config(llm, config, registries);
+    const StopIds stops = stop_ids_of(target.checkpoint, registries);
+    set_stop_ids(stops, foreign);
+    write_model_folder(target, foreign, tensors, registries);
+    write_stop_ids(stops, target.output);
+  }
+
+  void write_model() const {
+    const std::unique_ptr<Backbone> described = describe_language_model(config, registries);
+    foreign_config(*described, config, registries);  // before anything is read
+    const std::unique_ptr<Backbone> llm = read_model(lora_options(config));
     merge_lora(*llm);  // changes memory only: the mapping is private
-    TensorMap tensors;
-    for (const auto& [name, tensor] : export_weights(*llm, llm->checkpoint_names())) {
-      if (!is_of_adapter(name)) tensors[name] = tensor;
-    }
-    write_model_folder(arguments, foreign, tensors, registries);
+    write_folder(arguments, *llm, base_tensors(*llm));
   }
 
   void write_adapters() const {
-    const LoraOptions lora = lora_options(config);
+    LoraOptions lora = lora_options(config);
     if (lora.r == 0) {
       throw_no_export("the configuration of this checkpoint has no model.lora", "a run with LoRA");
     }
-    const std::unique_ptr<Backbone> llm = describe_language_model(config, registries);
-    add_lora(*llm, lora);
-    const ShardFiles file = open();
-    for (const NamedTensor& ours : llm->named_parameters()) {
-      if (!is_of_adapter(ours.name)) continue;
-      const at::Tensor stored = file.tensor(stored_name(file, ours.name));
-      *ours.tensor = stored.to(written_type(stored, float_type(arguments)));
+    const std::unique_ptr<Backbone> llm = read_model(lora);
+    const NameMap names = llm->checkpoint_names();
+    TensorMap tensors = joined_lora_tensors(*llm, names);
+    for (auto& [name, tensor] : tensors) {
+      tensor = tensor.to(written_type(tensor, float_type(arguments)));
     }
-    const TensorMap tensors = lora_tensors(*llm, llm->checkpoint_names());
-    write_adapter(arguments.output, tensors, lora, base_model);
+    const bool is_peft_text = std::none_of(
+        lora.target_modules.begin(), lora.target_modules.end(),
+        [](const std::string& target) { return target.find('*') != std::string::npos; });
+    if (!is_peft_text || tensors.size() != lora_tensors(*llm, names).size()) {
+      lora.target_modules = adapted_modules(tensors);
+    }
+    write_adapter(arguments.output, tensors, lora, base_of(*llm));
     fmt::print("wrote {}: {} tensors\n", arguments.output, tensors.size());
+  }
+
+  /// The folder with the base model: the one that it came from, else one in the output.
+  std::string base_of(Backbone& llm) const {
+    if (!arguments.base_model.empty()) return arguments.base_model;
+    const TensorMap base = base_tensors(llm);
+    const auto source = base_folder(arguments.checkpoint, "model.llm.path", base);
+    if (source) return *source;
+    ExportArguments target = arguments;
+    target.output = fs::absolute(fs::path(arguments.output) / kBaseFolder).string();
+    make_folders(target.output);
+    fmt::print(stderr,
+               "note: model.llm.path is no folder with the weights that the adapters belong to; "
+               "they are written to {}; --base-model NAME names another base\n",
+               printable_name(target.output));
+    write_folder(target, llm, base);
+    return target.output;
+  }
+
+  /// The parameters without adapters, under Hugging Face's names.
+  static TensorMap base_tensors(Backbone& llm) {
+    TensorMap tensors;
+    for (const auto& [name, tensor] : export_weights(llm, llm.checkpoint_names())) {
+      if (!is_of_adapter(name)) tensors[name] = tensor;
+    }
+    return tensors;
   }
 };
 
 void export_language_model(const ExportArguments& arguments, const RunConfig& checked) {
   checked.check().findings.throw_if_any();
   const Config written = with_checkpoint_copies(checked.check().written, arguments.checkpoint);
-  const Config* const base = checked.check().written.find_path("model.llm.path");
-  const std::string base_model = base != nullptr && base->is_scalar() ? base->text() : "";
-  const Exporter exporter{arguments, base_model, written, checked.registries()};
+  const Exporter exporter{arguments, written, checked.registries()};
   if (arguments.adapter) {
     exporter.write_adapters();
   } else {
@@ -241,6 +285,12 @@ void setup_checkpoint_export(const Command& group) {
       .positive();
   const Argument adapter = command.flag("--adapter", arguments.adapter,
                                         "write only the adapters of model.lora, in PEFT format");
+  command
+      .option("--base-model", arguments.base_model,
+              "name or folder of the base model that the adapter's configuration names (default: "
+              "the folder of model.llm.path, if it has the weights, else a folder 'base' in the "
+              "output, which is written)")
+      .needs(adapter);
   command
       .flag("--nemo", arguments.nemo,
             "write the whole model as a folder for from_pretrained of its NeMo class")

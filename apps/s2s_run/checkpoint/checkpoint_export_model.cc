@@ -17,9 +17,12 @@
 #include "s2s/foreign_text.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/weights.h"
+#include "s2s_run/checkpoint/adapter_base.h"
 #include "s2s_run/checkpoint/checkpoint_export_tokenizer.h"
+#include "s2s_run/checkpoint/stored_config.h"
 #include "train/train_errors.h"
 #include "weights/checkpoint_files.h"
+#include "weights/lora_fused.h"
 
 namespace s2s::run {
 namespace {
@@ -117,14 +120,11 @@ class WholeModel {
     TensorMap tensors = lora_tensors(*model_, model_->checkpoint_names());
     // Modules by their whole names: the last segments may also be those of modules of other
     // classes, which PEFT refuses.
-    std::set<std::string> modules;
-    const std::string prefix = "base_model.model.";
     for (auto& [name, tensor] : tensors) {
-      modules.insert(name.substr(prefix.size(), name.rfind(".lora_") - prefix.size()));
       tensor = tensor.to(written_type(tensor, float_type(arguments_)));
     }
-    lora.target_modules.assign(modules.begin(), modules.end());
-    write_adapter(arguments_.output, tensors, lora, source());
+    lora.target_modules = adapted_modules(tensors);
+    write_adapter(arguments_.output, tensors, lora, base_model());
     fmt::print("wrote {}: {} tensors\n", arguments_.output, tensors.size());
   }
 
@@ -133,6 +133,19 @@ class WholeModel {
   std::string source() const {
     const Config* const path = setup_.config().find_path("model.path");
     return path != nullptr && path->is_scalar() && !path->is_null() ? path->text() : "";
+  }
+
+  /// What an adapter's configuration names as its base.
+  std::string base_model() const {
+    if (!arguments_.base_model.empty()) return arguments_.base_model;
+    Config config = stored_config(arguments_.checkpoint);
+    const std::string path = stored_text(config, {"model", "path"}).value_or("");
+    const std::string folder = fs::absolute(path).lexically_normal().string();
+    if (!path.empty() && has_transformers_model(folder)) return folder;
+    fmt::print(stderr,
+               "note: model.path is no folder with the weights that the adapters belong to; name "
+               "one with --base-model NAME\n");
+    return "";
   }
 
   /// Everything that checkpoints store, except the codec's.

@@ -17,6 +17,7 @@ struct ExportArguments {
   std::string checkpoint, output, dtype;
   uint64_t max_shard_bytes = ShardSettings().max_shard_bytes;
   bool adapter = false;
+  std::string base_model;  // of adapters; "": found or written
   bool nemo = false;
   bool force = false;
 };

@@ -68,19 +68,38 @@ Config tokenizer_block(Config config, const std::string& folder) {
 
 }  // namespace
 
+namespace {
+
+/// `model.tokenizer` of a checkpoint that has copies of the tokenizer's files.
+Config block_of_copies(const std::string& checkpoint) {
+  DroppedParts dropped;  // export_checkpoint reports them
+  const Config config =
+      load_config_safely((fs::path(checkpoint) / "config.yaml").string(), checkpoint, &dropped);
+  return tokenizer_block(config, (fs::path(checkpoint) / kTokenizerCopy).string());
+}
+
+std::unique_ptr<Tokenizer> tokenizer_of_block(const Config& block, const Registries& registries) {
+  BuildContext context;
+  context.path = "model.tokenizer";
+  return registries.create<Tokenizer>(block, context);
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> tokenizer_of_checkpoint(const std::string& checkpoint,
+                                                   const Registries& registries) {
+  if (!fs::is_directory(fs::path(checkpoint) / kTokenizerCopy)) return nullptr;
+  return tokenizer_of_block(block_of_copies(checkpoint), registries);
+}
+
 bool write_transformers_tokenizer(const std::string& checkpoint, const std::string& output,
                                   const Registries& registries) {
   const fs::path copies = fs::path(checkpoint) / kTokenizerCopy;
   if (!fs::is_directory(copies) || fs::exists(copies / "tokenizer.json")) return false;
-  DroppedParts dropped;  // export_checkpoint reports them
-  const Config config =
-      load_config_safely((fs::path(checkpoint) / "config.yaml").string(), checkpoint, &dropped);
-  const Config block = tokenizer_block(config, copies.string());
+  const Config block = block_of_copies(checkpoint);
   std::map<std::string, std::string> files;
   try {
-    BuildContext context;
-    context.path = "model.tokenizer";
-    files = registries.create<Tokenizer>(block, context)->transformers_files();
+    files = tokenizer_of_block(block, registries)->transformers_files();
   } catch (const Error& error) {
     if (error.id() == "io/read") throw;  // a retry may succeed
     fmt::print(stderr, "note: {} has no tokenizer for transformers: {}\n", printable_name(output),

@@ -1,8 +1,10 @@
 #pragma once
 // Copies the small files of an exported checkpoint.
 
+#include <memory>
 #include <string>
 
+#include "s2s/kinds/tokenizer.h"
 #include "s2s/registry.h"
 
 namespace s2s::run {
@@ -13,6 +15,11 @@ namespace s2s::run {
 /// Errors: [checkpoint/export] for a link that leaves the checkpoint, and for anything that is not
 /// a regular file; then nothing is copied.
 void copy_tokenizer(const std::string& checkpoint, const std::string& output);
+
+/// The tokenizer of a checkpoint's own copies; null when it has none. Errors: those of the
+/// tokenizer and of reading config.yaml, [checkpoint/export] for a configuration that names none.
+std::unique_ptr<Tokenizer> tokenizer_of_checkpoint(const std::string& checkpoint,
+                                                   const Registries& registries);
 
 /// Writes the files that transformers needs in addition to the copied tokenizer
 /// (Tokenizer::transformers_files). If the tokenizer is damaged or transformers cannot express it,

@@ -143,6 +143,7 @@ Config salm(const Config& model, const Config& llm) {
   }
   Config out = listener(model, llm);
   copy(model, out, {"audio_locator_tag", "prompt_format", "encoder_chunk_size_seconds"});
+  out["prompt_format"];  // NeMo's generate asks for the key
   if (is_set(model.find_path("lora.r"))) {
     out["lora"] = lora(*model.find("lora"));
     if (out.find("prevent_freeze_params") == nullptr) {
@@ -152,7 +153,12 @@ Config salm(const Config& model, const Config& llm) {
   return out;
 }
 
-Config duplex_stt(const Config& model, const Config& llm) {
+/// Special tokens by their texts, which NeMo's classes give to the tokenizer's files.
+void add_special_tokens(const NemoFacts& facts, Config& block) {
+  for (const auto& [key, text] : facts.special_tokens) block[key] = Config::scalar(text, true);
+}
+
+Config duplex_stt(const Config& model, const Config& llm, const NemoFacts& facts) {
   refuse(model, {"lora.r"});
   Config out = listener(model, llm);
   for (const auto& [key, value] : model.entries()) {
@@ -162,6 +168,9 @@ Config duplex_stt(const Config& model, const Config& llm) {
     if (value.is_scalar() || key == "token_loss_weight") out[key] = value;
   }
   for (const char* key : {"answer_metrics", "system_prompt", "loss_normalization"}) out.erase(key);
+  // NeMo asks for the key, not for weights that differ.
+  if (!facts.has_token_loss_weight) out.erase("token_loss_weight");
+  add_special_tokens(facts, out);
   out["source_sample_rate"] = *model.find_path("encoder.preprocessor.sample_rate");
   out["validation_save_path"] = Config::scalar("validation", true);
   return out;
@@ -182,7 +191,16 @@ Config duplex_s2s(const Config& model, const Config& llm) {
   return out;
 }
 
-Config duplex_eartts(const Config& config, const std::string& folder) {
+/// The rate of the speech, which is the codec's wherever it is written.
+Config speech_rate(const Config& config, const NemoFacts& facts) {
+  for (const char* key : {"model.codec.sample_rate", "data.target_sample_rate"}) {
+    const Config* const rate = config.find_path(key);
+    if (is_set(rate)) return *rate;
+  }
+  return Config::scalar(std::to_string(facts.codec_rate_hz));
+}
+
+Config duplex_eartts(const Config& config, const NemoFacts& facts) {
   const Config& model = *config.find("model");
   Config block = Config::map();
   Config speech = *model.find("tts_config");
@@ -200,36 +218,38 @@ Config duplex_eartts(const Config& config, const std::string& folder) {
   speech.erase("llm");
   block["tts_config"] = std::move(speech);
   block["codec_config"] = *model.find("codec");
-  const Config rate = *model.find_path("codec.sample_rate");
   for (const char* key : {"name", "path", "sample_rate"}) block["codec_config"].erase(key);
   const Config* const table = model.find_path("text_embedding.path");
-  block["tokenizer_path"] = Config::scalar(folder, true);
+  block["tokenizer_path"] = Config::scalar(facts.folder, true);
   block["pretrained_lm_name"] = table == nullptr ? Config() : *table;
   copy(model, block,
        {"freeze_params", "exclude_norm_from_wd", "inference_force_speech_silence_on_eos"});
   for (const char* key : {"guidance_scale", "noise_scale", "top_p_or_k"}) {
     const Config* const value = model.find_path(std::string("generation.") + key);
-    if (value != nullptr) block[std::string("inference_") + key] = *value;
+    if (value != nullptr && !value->is_null()) block[std::string("inference_") + key] = *value;
   }
+  add_special_tokens(facts, block);
   Config out = Config::map();
   out["model"] = std::move(block);
   Config data = Config::map();
-  data["source_sample_rate"] = rate;
+  const Config rate = speech_rate(config, facts);
+  const Config* const heard = config.find_path("data.source_sample_rate");
+  data["source_sample_rate"] = is_set(heard) ? *heard : rate;
   data["target_sample_rate"] = rate;
   const Config* const frame = config.find_path("data.frame_length");
-  data["frame_length"] = frame == nullptr ? Config::scalar("0.08") : *frame;
+  data["frame_length"] = is_set(frame) ? *frame : Config::scalar("0.08");
   copy(*model.find("prompt"), data, {"add_audio_prompt", "audio_prompt_duration"});
   out["data"] = std::move(data);
   out["exp_manager"]["explicit_log_dir"] = Config::scalar("nemo_experiments", true);
   return out;
 }
 
-Config config_of_class(const Config& config, const Config& llm, const std::string& folder) {
+Config config_of_class(const Config& config, const Config& llm, const NemoFacts& facts) {
   const Config& model = *config.find("model");
   const std::string type = model.find("type")->text();
-  if (type == "duplex_eartts") return duplex_eartts(config, folder);
+  if (type == "duplex_eartts") return duplex_eartts(config, facts);
   if (type == "salm") return salm(model, llm);
-  if (type == "duplex_stt") return duplex_stt(model, llm);
+  if (type == "duplex_stt") return duplex_stt(model, llm, facts);
   if (type == "duplex_s2s" || type == "duplex_s2s_speech_decoder") return duplex_s2s(model, llm);
   throw_no_export("no class of NeMo speechlm2 reads a model of type " + printable(type),
                   "salm, duplex_stt, duplex_s2s, duplex_s2s_speech_decoder or duplex_eartts");
@@ -237,8 +257,8 @@ Config config_of_class(const Config& config, const Config& llm, const std::strin
 
 }  // namespace
 
-Config nemo_config(const Config& config, const Config& llm, const std::string& folder) {
-  Config out = config_of_class(config, llm, folder);
+Config nemo_config(const Config& config, const Config& llm, const NemoFacts& facts) {
+  Config out = config_of_class(config, llm, facts);
   out["model_type"] = Config::scalar("nemo_speechlm", true);
   out["architectures"] =
       Config::list({Config::scalar("NeMoSpeechLMForConditionalGeneration", true)});

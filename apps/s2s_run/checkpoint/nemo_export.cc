@@ -18,6 +18,7 @@
 #include "s2s/options.h"
 #include "s2s_run/checkpoint/checkpoint_export_tokenizer.h"
 #include "s2s_run/checkpoint/nemo_config.h"
+#include "s2s_run/checkpoint/stop_ids.h"
 #include "train/train_errors.h"
 #include "weights/checkpoint_files.h"
 #include "weights/weight_shards.h"
@@ -98,7 +99,27 @@ struct NemoExport::Parts {
     tokenizer = builder->tokenizer(arguments.checkpoint);
     model = builder->described_model(tokenizer.get(), arguments.checkpoint);
     llm = llm_config_of(*model);
-    nemo = nemo_config(checked.check().config, llm, fs::absolute(arguments.output).string());
+    stops = stop_ids_of(arguments.checkpoint, checked.registries());
+    if (!llm.is_null()) set_stop_ids(stops, llm);
+    nemo = nemo_config(checked.check().config, llm, facts(arguments.output));
+  }
+
+  NemoFacts facts(const std::string& output) const {
+    NemoFacts facts;
+    facts.folder = fs::absolute(output).string();
+    if (auto* const speaking = find_capability<HasCodec>(*model)) {
+      facts.codec_rate_hz = speaking->codec().shape().sample_rate_hz;
+    }
+    const Config* const weights = checked.check().written.find_path("model.token_loss_weight");
+    facts.has_token_loss_weight =
+        weights != nullptr && weights->is_map() && !weights->entries().empty();
+    if (tokenizer == nullptr) return facts;
+    const SpecialIds ids = tokenizer->special_ids();
+    for (const auto& [key, id] :
+         {std::pair{"bos_token", ids.bos}, {"eos_token", ids.eos}, {"pad_token", ids.pad}}) {
+      facts.special_tokens[key] = tokenizer->piece(id);
+    }
+    return facts;
   }
 
   /// Under NeMo's names. A tied head is stored once, as NeMo's hub folder has it.
@@ -124,6 +145,7 @@ struct NemoExport::Parts {
   std::unique_ptr<RunBuilder> builder;
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<Model> model;
+  StopIds stops;
   Config llm, nemo;
 };
 
@@ -148,6 +170,7 @@ void NemoExport::write() const {
   if (parts_->tokenizer) {
     write_transformers_tokenizer(arguments_.checkpoint, arguments_.output,
                                  parts_->checked.registries());
+    write_tokenizer_ends(parts_->stops, arguments_.output);
   } else {
     fmt::print(stderr,
                "note: the checkpoint has no tokenizer; put the files of the tokenizer into "

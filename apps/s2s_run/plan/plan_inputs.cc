@@ -70,12 +70,14 @@ void read_step_size(const PlanArguments& arguments, const Config& config, StepSi
 
 /// Adapters of a plain language model, whose names have no "llm." prefix, and of a model that takes
 /// them itself freeze all other parameters.
-FreezeRules freeze_rules(const Block& described, const ModelBlock& model) {
+FreezeRules freeze_rules(Block& described, const ModelBlock& model) {
   std::vector<std::string> frozen = model.frozen();
   const bool is_whole = dynamic_cast<const Backbone*>(&described) != nullptr ||
                         dynamic_cast<const TakesAdapters*>(&described) != nullptr;
   if (is_whole && model.lora.r > 0) frozen.back() = "^.+$";
-  return {frozen, model.kept()};
+  FreezeRules rules(frozen, model.kept());
+  rules.of_model(described, model.lora.r > 0);
+  return rules;
 }
 
 }  // namespace

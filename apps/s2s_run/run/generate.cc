@@ -111,6 +111,12 @@ Answer whole(AnswersSpeech& model, const at::Tensor& audio_S) {
   return answer;
 }
 
+/// The words of a text channel. Its PAD may be a token that decoding shows.
+std::string channel_text(std::vector<int64_t> ids, const Tokenizer& tokenizer) {
+  std::erase(ids, tokenizer.special_ids().pad);
+  return tokenizer.decode(ids);
+}
+
 /// wav: "" for an answer without a voice.
 nlohmann::ordered_json to_json(const std::string& input, const std::string& wav,
                                const Answer& answer, const AnswersSpeech& model, double audio_s) {
@@ -122,7 +128,7 @@ nlohmann::ordered_json to_json(const std::string& input, const std::string& wav,
   }
   return {{"input", input},
           {"output", wav.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(wav)},
-          {"text", model.tokenizer().decode(answer.text_tokens)},
+          {"text", channel_text(answer.text_tokens, model.tokenizer())},
           {"text_tokens", answer.text_tokens},
           {"audio_tokens", codes_TK},
           {"seconds", audio_s},

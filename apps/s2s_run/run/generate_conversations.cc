@@ -115,7 +115,8 @@ class Interview {
     if (question.reference) {
       fmt::print("  reference: {}\n", printable(*question.reference));
       line["reference"] = *question.reference;
-      errors_ += word_errors(normalized(*question.reference), normalized(answer.text));
+      errors_ +=
+          word_errors(normalized(*question.reference), normalized(with_unknown_words(answer.text)));
       ++num_compared_;
     }
     std::fflush(stdout);

@@ -27,7 +27,7 @@ struct Code {
 // A signal handler reads them without a lock.
 std::array<Code, 512> g_codes;
 std::atomic<size_t> g_num_codes{0};
-std::mutex g_mutex;  // of those that add
+std::mutex g_adding;
 
 const char* plugin_at(const void* address) {
   const auto place = reinterpret_cast<uintptr_t>(address);
@@ -80,7 +80,7 @@ void on_crash(int signal) {
 }  // namespace
 
 void remember_plugin_code(const std::string& path, const void* inside) {
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_adding);
   const size_t count = g_num_codes;
   Code code;
   code.begin = reinterpret_cast<uintptr_t>(inside);

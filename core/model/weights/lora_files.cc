@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/atomic_file.h"
 #include "nn/lora.h"
@@ -21,6 +23,7 @@ constexpr const char* kTensors = "adapter_model.safetensors";
 constexpr const char* kConfig = "adapter_config.json";
 
 constexpr const char* kAdapterMark = ".lora_";
+const std::string kAdapterPrefix = "base_model.model.";
 
 /// Returns the parameters of the adapters by their PEFT names.
 std::vector<NamedTensor> adapter_parameters(Block& root, const NameMap& names) {
@@ -31,7 +34,7 @@ std::vector<NamedTensor> adapter_parameters(Block& root, const NameMap& names) {
     const auto theirs = names.to_theirs(parameter.name.substr(0, at) + ".weight");
     S2S_ASSERT(theirs.has_value(), "a name map names every parameter");
     const std::string module = theirs->substr(0, theirs->rfind('.'));
-    parameter.name = "base_model.model." + module + parameter.name.substr(at);
+    parameter.name = kAdapterPrefix + module + parameter.name.substr(at);
     found.push_back(std::move(parameter));
   }
   return found;
@@ -72,6 +75,28 @@ void check_config(const std::string& place, const LoraOptions& options) {
   same("lora_alpha", options.lora_alpha);
 }
 
+/// The ranks of adapters that have another than r (joined_lora_tensors). The scale stays alpha / r.
+/// The last segment of a module stands for all modules that end in it, if they have one rank.
+void add_patterns(const TensorMap& tensors, const LoraOptions& options,
+                  nlohmann::ordered_json& adapter) {
+  std::map<std::string, int64_t> modules;
+  std::map<std::string, std::set<int64_t>> ranks;  // by last segment
+  const auto last = [](const std::string& module) { return module.substr(module.rfind('.') + 1); };
+  for (const auto& [name, tensor] : tensors) {
+    const size_t end = name.rfind(".lora_A.");
+    if (end == std::string::npos) continue;
+    const std::string module = name.substr(kAdapterPrefix.size(), end - kAdapterPrefix.size());
+    modules[module] = tensor.size(0);
+    ranks[last(module)].insert(tensor.size(0));
+  }
+  for (const auto& [module, rank] : modules) {
+    if (rank == options.r) continue;
+    const std::string key = ranks[last(module)].size() == 1 ? last(module) : module;
+    adapter["rank_pattern"][key] = rank;
+    adapter["alpha_pattern"][key] = options.scale() * static_cast<double>(rank);
+  }
+}
+
 }  // namespace
 
 TensorMap lora_tensors(Block& root, const NameMap& names) {
@@ -96,6 +121,7 @@ void write_adapter(const std::string& folder, const TensorMap& tensors, const Lo
                                     {"fan_in_fan_out", false},
                                     {"modules_to_save", nullptr}};
   if (!base_model.empty()) adapter["base_model_name_or_path"] = base_model;
+  add_patterns(tensors, options, adapter);
   if (options.target_modules == std::vector<std::string>{"all-linear"}) {
     adapter["target_modules"] = "all-linear";
   }

@@ -73,15 +73,22 @@ void add_adapters(Model& model, const CompareJob& job) {
   add_lora(*adapted, read_options<LoraOptions>(*lora, "model.lora"));
 }
 
-/// freeze_params and prevent_freeze_params are regular expressions on checkpoint names. Adapters
-/// train, as in NeMo.
+/// freeze_params and prevent_freeze_params are regular expressions on checkpoint names; a table
+/// that is embedding and head at once has the head's. Adapters train, as in NeMo.
 void freeze(Model& model, const NameMap& names, const Config& options) {
   std::vector<std::string> prevented = texts_at(options, "model.prevent_freeze_params");
-  if (options.find_path("model.lora") != nullptr) prevented.emplace_back(R"(^.+\.lora_.+$)");
+  const Config* const lora = options.find_path("model.lora");
+  const bool has_adapters = lora != nullptr && !lora->is_null();
+  if (has_adapters) prevented.emplace_back(R"(^.+\.lora_.+$)");
   const FreezeRules rules(texts_at(options, "model.freeze_params"), prevented);
+  const ForeignParameters foreign = foreign_parameters(model);
   for (NamedTensor& parameter : model.named_parameters()) {
-    const std::string name = names.to_theirs(parameter.name).value_or(parameter.name);
-    if (!rules.trains(name)) parameter.tensor->set_requires_grad(false);
+    const auto tied = foreign.tied.find(parameter.name);
+    const std::string name = tied != foreign.tied.end()
+                                 ? tied->second
+                                 : names.to_theirs(parameter.name).value_or(parameter.name);
+    const bool is_fixed = has_adapters && foreign.frozen_by_adapters.count(parameter.name) != 0;
+    if (is_fixed || !rules.trains(name)) parameter.tensor->set_requires_grad(false);
   }
 }
 

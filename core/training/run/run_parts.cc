@@ -86,9 +86,18 @@ RunParts build_training(const Run& setup, const RunProcesses& processes,
   // Adapters of a whole model freeze all of it, as in PEFT.
   const bool is_whole = find_capability<TakesAdapters>(*parts.model) != nullptr;
   if (is_whole && settings.model.lora.r > 0) frozen.back() = "^.+$";
-  for (const std::string& pattern :
-       freeze_parameters(*parts.model, frozen, settings.model.kept())) {
+  FreezeRules rules(frozen, settings.model.kept());
+  rules.of_model(*parts.model, settings.model.lora.r > 0);
+  freeze_parameters(*parts.model, rules);
+  const std::vector<NamedTensor> parameters = parts.model->named_parameters();
+  for (const std::string& pattern : rules.unmatched(parameters)) {
     setup.warnings().add(fmt::format("model.freeze_params: '{}' matches no parameter", pattern));
+  }
+  for (const std::string& pattern : rules.kept_in_vain(parameters)) {
+    setup.warnings().add(
+        fmt::format("model.prevent_freeze_params: '{}' has no effect: model.lora freezes the "
+                    "language model, its embedding and its head",
+                    pattern));
   }
   attach_strategy(*parts.strategy, *parts.model, *values);
   attach_optimizer(parts, settings, setup.warnings());

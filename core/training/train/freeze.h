@@ -1,6 +1,8 @@
 #pragma once
 // Selects the parameters to train: model.freeze_params and model.prevent_freeze_params.
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,19 @@
 #include "s2s/nn/block.h"
 
 namespace s2s {
+
+/// Names of a model's parameters in NeMo's class of it that patterns see, and parameters that
+/// adapters freeze for good.
+struct ForeignParameters {
+  /// Our name -> NeMo's, in which a table that is embedding and head at once has the head's name:
+  /// torch names a parameter once, and NeMo's classes register the head first.
+  std::map<std::string, std::string> tied;
+  /// Of a class whose language model contains its head (NeMo's SALM). PEFT freezes all of it, with
+  /// the embedding, before NeMo asks for patterns.
+  /// Source: peft get_peft_model; NeMo speechlm2 parts/lora.py, parts/optim_setup.py.
+  std::set<std::string> frozen_by_adapters;
+};
+ForeignParameters foreign_parameters(Block& model);
 
 /// Decides which parameters are frozen. A parameter is frozen when a `freeze` pattern matches the
 /// start of its name and no `keep` pattern matches it.
@@ -17,18 +32,31 @@ class FreezeRules {
   /// Errors: [config/pattern].
   FreezeRules(const std::vector<std::string>& freeze, const std::vector<std::string>& keep);
 
+  /// From now on, names are those of `model`: patterns also see NeMo's names of tied tables.
+  /// `has_adapters`: of model.lora; then no pattern keeps what they freeze.
+  void of_model(Block& model, bool has_adapters);
+
   bool trains(const std::string& name) const;
   /// Returns the freeze patterns that match no parameter name.
   std::vector<std::string> unmatched(const std::vector<NamedTensor>& parameters) const;
+  /// Returns the `keep` patterns of the user that match only what adapters freeze.
+  std::vector<std::string> kept_in_vain(const std::vector<NamedTensor>& parameters) const;
+  const std::vector<std::string>& texts() const { return texts_; }
   /// Errors: [config/nothing-trainable] when every parameter is frozen.
   void check_some_train(const std::vector<NamedTensor>& parameters) const;
 
  private:
-  std::vector<std::string> texts_;
+  bool any_matches(const std::vector<ParameterPattern>& patterns, const std::string& name) const;
+  bool matches(const ParameterPattern& pattern, const std::string& name) const;
+
+  std::vector<std::string> texts_, keep_texts_;
   std::vector<ParameterPattern> freeze_, keep_;
+  ForeignParameters foreign_;
 };
 
-/// Freezes the parameters that the rules select. Returns the patterns that match no parameter.
+/// Freezes the parameters that the rules select. Errors: [config/nothing-trainable].
+void freeze_parameters(Block& model, const FreezeRules& rules);
+/// The same for patterns alone. Returns the patterns that match no parameter.
 /// Errors: [config/pattern], [config/nothing-trainable].
 std::vector<std::string> freeze_parameters(Block& model, const std::vector<std::string>& freeze,
                                            const std::vector<std::string>& keep);

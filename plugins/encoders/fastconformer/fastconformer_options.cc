@@ -88,7 +88,9 @@ void FastConformerOptions::check(const std::string& place) const {
     throw bands_differ(place, preprocessor.features, encoder.feat_in);
   }
   check_time_width(spec_augment.time_width, place + ".spec_augment.time_width");
-  if (spec_augment.freq_width > preprocessor.features) {
+  // The default is meant for more bands. It masks all of fewer, as in NeMo.
+  const bool is_default = spec_augment.freq_width == SpecAugmentOptions().freq_width;
+  if (spec_augment.freq_width > preprocessor.features && !is_default) {
     throw bad_augmentation(place + ".spec_augment.freq_width",
                            std::to_string(spec_augment.freq_width),
                            "at most the " + std::to_string(preprocessor.features) + " mel bands");

@@ -78,7 +78,9 @@ Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& l
     const at::Tensor lengths = heard.lengths_B.cpu();
     for (int64_t b = 0; b < audio_BS.size(0); ++b) {
       const int64_t length = lengths[b].item<int64_t>();
-      out.text.push_back(parts_.tokenizer->decode(to_vector(text_BT[b].narrow(0, 0, length))));
+      std::vector<int64_t> ids = to_vector(text_BT[b].narrow(0, 0, length));
+      std::erase(ids, parts_.ids.pad);  // it may be a token that decoding shows
+      out.text.push_back(parts_.tokenizer->decode(ids));
     }
   }
   if (decode_audio) {

@@ -40,6 +40,9 @@ std::map<std::string, at::Tensor> DuplexModel::reference_outputs(
   const int64_t rows = heads.audio_BTH.size(0), width = heads.audio_BTH.size(1);
   return {{"mel", heard.mel_BFT},
           {"perception", heard.features_BTH},
+          {"input_embeds", step.input_embeds(prepared)},
+          {"text_labels", prepared.channels.text_labels_BT},
+          {"audio_labels", prepared.channels.audio_labels_BTK},
           {"text_logits", parts_.llm->logits(heads.text_BTH, false)},
           {"audio_logits", head_logits(heads.audio_BTH, audio_head(), parts_.num_codebooks)
                                .view({rows, width, parts_.num_codebooks, -1})},

@@ -126,6 +126,16 @@ TrainingStep::States TrainingStep::states(const PreparedBatch& prepared, bool wi
   return {m_.text_state(hidden_BTH, user.words), m_.audio_state(hidden_BTH, channels.audio_in_BTK)};
 }
 
+at::Tensor TrainingStep::input_embeds(const PreparedBatch& prepared) {
+  const Channels& channels = prepared.channels;
+  const int64_t width = channels.text_in_BT.size(1);
+  const DuplexModel::UserChannel user =
+      m_.user_channel(prepared.heard.features_BTH.narrow(1, 0, width), at::Tensor());
+  const at::Tensor x_BTH =
+      m_.add_codes(m_.text_embedding(channels.text_in_BT), channels.audio_in_BTK) + user.frames_BTH;
+  return m_.add_held_text(x_BTH, held_text(prepared));
+}
+
 at::Tensor TrainingStep::valid_mask(const PreparedBatch& prepared) const {
   const at::Tensor& labels = prepared.channels.text_labels_BT;
   if (!m_.options_.mask_padding) return at::ones_like(labels, at::kBool);

@@ -35,6 +35,8 @@ class TrainingStep {
     at::Tensor text_BTH, audio_BTH;
   };
   States states(const PreparedBatch& prepared, bool with_noise);
+  /// Inputs of the language model without noise, [B, T-1, H].
+  at::Tensor input_embeds(const PreparedBatch& prepared);
 
  private:
   /// The user's true words in some rows, -1 in the others; undefined without truth_share.

@@ -50,6 +50,9 @@ SttParts build_parts(const SttOptions& options, const Config& model, const Model
 
 std::unique_ptr<Model> create(const Config& model, const ModelContext& context) {
   auto options = read_options<SttOptions>(model, context.path);
+  const Config* const weights = model.find("token_loss_weight");
+  options.has_token_loss_weight =
+      weights != nullptr && weights->is_map() && !weights->entries().empty();
   SttParts parts = build_parts(options, model, context);
   return std::make_unique<SttModel>(std::move(options), std::move(parts));
 }

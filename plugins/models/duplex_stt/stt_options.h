@@ -63,6 +63,7 @@ struct SttOptions {
   double duplex_user_channel_weight = 1;
   double duplex_asr_text_weight = 1;
   TokenLossWeights token_loss_weight;
+  bool has_token_loss_weight = false;  // the configuration has the key, whatever its values
   bool mask_sequence_loss = true;
   std::string loss_normalization = "global";
   bool answer_metrics = false;

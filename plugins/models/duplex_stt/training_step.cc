@@ -80,8 +80,9 @@ PreparedBatch TrainingStep::prepare(const Batch& batch) {
   out.mask_BT = options_.mask_sequence_loss ? t_1T.lt(agent_lens_B.unsqueeze(1))
                                             : at::ones_like(out.agent_labels(), at::kBool);
   out.agent_weights_BT = label_weights(out.agent_labels(), out.mask_BT);
-  if (!options_.token_loss_weight.all_one() && is_asr_task(batch)) {
-    // The agent is silent in ASR data. That is not trained.
+  if (options_.has_token_loss_weight && is_asr_task(batch)) {
+    // The agent is silent in ASR data. That is not trained. NeMo asks for the key, not for weights
+    // that differ.
     out.agent_weights_BT = out.agent_weights_BT * until_first(out.agent_labels(), ids.bos);
   }
   if (has_user) out.user_weights_BT = label_weights(out.user_labels(), out.mask_BT);

@@ -85,7 +85,9 @@ std::vector<std::string> texts_of(const at::Tensor& text_BT, const at::Tensor& l
   std::vector<std::string> texts;
   for (size_t b = 0; b < lengths.size(); ++b) {
     const at::Tensor row_T = text_BT[static_cast<int64_t>(b)];
-    texts.push_back(tokenizer.decode(values_of(row_T.narrow(0, 0, lengths[b]))));
+    std::vector<int64_t> ids = values_of(row_T.narrow(0, 0, lengths[b]));
+    std::erase(ids, tokenizer.known_special_ids().pad);  // it may be a token that decoding shows
+    texts.push_back(tokenizer.decode(ids));
   }
   return texts;
 }

@@ -129,7 +129,9 @@ std::string HfTokenizer::decode(const std::vector<int64_t>& ids) const {
   std::vector<std::string> pieces;
   pieces.reserve(ids.size());
   for (const int64_t id : ids) {
-    const bool skipped = vocabulary.is_special(id) || special_.contains(id);
+    // The unknown token has a text, also where it is the PAD of a file without PAD.
+    const bool is_unknown = vocabulary.bpe().unknown() == id;
+    const bool skipped = vocabulary.is_special(id) || (special_.contains(id) && !is_unknown);
     const std::string* piece = skipped ? nullptr : vocabulary.decoded(id);
     if (piece) pieces.push_back(*piece);
   }

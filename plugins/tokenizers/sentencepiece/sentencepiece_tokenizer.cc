@@ -70,12 +70,13 @@ std::vector<int64_t> SentencePieceTokenizer::encode(std::string_view text) const
   return {ids.begin(), ids.end()};
 }
 
-// A model may have more output rows than the tokenizer has pieces. Those ids have no text.
+// A model may have more output rows than the tokenizer has pieces. Those ids have no text. The
+// unknown piece has one, also where it is the PAD of a file without PAD.
 std::string SentencePieceTokenizer::decode(const std::vector<int64_t>& ids) const {
   std::vector<int> known;
   for (const int64_t id : ids) {
-    if (!special_.contains(id) && id >= 0 && id < vocab_size())
-      known.push_back(static_cast<int>(id));
+    const bool is_skipped = special_.contains(id) && id != processor_.unk_id();
+    if (!is_skipped && id >= 0 && id < vocab_size()) known.push_back(static_cast<int>(id));
   }
   std::string text;
   must(processor_.Decode(known, &text));

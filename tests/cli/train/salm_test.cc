@@ -80,6 +80,9 @@ Outcome train_salm(const fs::path& folder, const Words& launcher, const Words& m
   return run_s2s(with(words, more));
 }
 
+/// What lora trains of the language model: nothing but the adapters.
+constexpr const char* kLora = "model.lora={r: 2, target_modules: [q_proj]}";
+
 /// A run of two steps.
 const fs::path& trained_salm() {
   static const TemporaryFolder folder;
@@ -206,4 +209,26 @@ TEST_CASE("what SALM cannot be asked ends in one message") {
     CHECK(contains(outcome.output, mistake.message));
     CHECK_FALSE(contains(outcome.output, "[internal]"));
   }
+}
+
+TEST_CASE("adapters freeze SALM's language model, embedding and head, whatever patterns keep") {
+  const TemporaryFolder folder;
+  const Words kept = {kLora, R"(model.prevent_freeze_params=["^llm", "^embed_tokens", "^perc"])"};
+  const Outcome outcome = train_salm(folder.path(), {}, kept);
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  for (const std::string pattern : {"^llm", "^embed_tokens"}) {
+    CHECK_MESSAGE(contains(outcome.output, "model.prevent_freeze_params: '" + pattern +
+                                               "' has no effect: model.lora freezes"),
+                  outcome.output);
+  }
+  CHECK_FALSE(contains(outcome.output, "'^perc' has no effect"));
+  const auto moments = s2s::SafetensorsFile::open(
+      (folder.path() / "run/checkpoints/last/optimizer.safetensors").string());
+  bool has_perception = false;
+  for (const auto& [name, entry] : moments.entries()) {
+    has_perception = has_perception || name.starts_with("perception.");
+    const bool is_of_llm = name.starts_with("llm.") || name.starts_with("embed_tokens");
+    CHECK_MESSAGE((!is_of_llm || contains(name, ".lora_")), name);
+  }
+  CHECK(has_perception);
 }

@@ -15,6 +15,7 @@
 #include "plan/plan_check.h"
 #include "s2s/nn/decoder.h"
 #include "s2s/nn/weights.h"
+#include "weights/lora_fused.h"
 #include "weights/safetensors.h"
 
 using namespace s2s::test;
@@ -182,6 +183,39 @@ TEST_CASE("adapters are written as PEFT names them, and read again") {
   std::ifstream config(folder / "adapter_config.json");
   CHECK(nlohmann::json::parse(config)["base_model_name_or_path"] == "models/base");
   load_adapter(folder.path(), adapted.model, names, peft_options());
+}
+
+TEST_CASE("adapters of layers that a class joins become one adapter with the same update") {
+  const TemporaryFolder folder;
+  Adapted adapted;
+  s2s::NameMap names = adapted.model.checkpoint_names();
+  for (const char* part : {"q_proj", "k_proj", "v_proj"}) {
+    names.other_spellings.push_back({std::string("layers.*.self_attn.") + part + ".weight",
+                                     "model.layers.*.self_attn.qkv_proj.weight"});
+  }
+  const s2s::TensorMap apart = s2s::lora_tensors(adapted.model, names);
+  const s2s::TensorMap joined = s2s::joined_lora_tensors(adapted.model, names);
+  const std::string attention = "base_model.model.model.layers.1.self_attn.";
+  const auto part_of = [&](const s2s::TensorMap& tensors, const std::string& layer) {
+    return at::matmul(tensors.at(attention + layer + ".lora_B.weight").cpu(),
+                      tensors.at(attention + layer + ".lora_A.weight").cpu());
+  };
+  const at::Tensor update = part_of(joined, "qkv_proj");
+  CHECK(update.sizes() == at::IntArrayRef({48, 24}));
+  const at::Tensor expected =
+      at::cat({part_of(apart, "q_proj"), at::zeros({12, 24}), part_of(apart, "v_proj")}, 0);
+  CHECK(at::allclose(update, expected, 0, 1e-7));
+  CHECK(joined.count(attention + "q_proj.lora_A.weight") == 0);
+  CHECK(joined.size() == 8);  // A and B of qkv_proj and down_proj, in two layers
+  s2s::LoraOptions options = peft_options();
+  options.target_modules = s2s::adapted_modules(joined);
+  CHECK(options.target_modules.front() == "model.layers.0.mlp.down_proj");
+  s2s::write_adapter(folder.path(), joined, options);
+  std::ifstream file(folder / "adapter_config.json");
+  const auto config = nlohmann::json::parse(file);
+  CHECK(config["rank_pattern"] == nlohmann::json{{"qkv_proj", 6}});
+  CHECK(config["alpha_pattern"] == nlohmann::json{{"qkv_proj", 24.0}});
+  CHECK(config["base_model_name_or_path"].is_null());
 }
 
 TEST_CASE("an adapter that does not fit the options is an error") {

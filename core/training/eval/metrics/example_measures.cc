@@ -77,7 +77,7 @@ ExampleMeasures measure(const ReportExample& example) {
   const std::string reference = normalize_english(example.texts.reference);
   for (size_t i = 0; i < kTextSources.size(); ++i) {
     const std::optional<std::string>& text = text_of(example.texts, kTextSources[i]);
-    if (text) out.texts[i] = measure_text(reference, normalize_english(*text));
+    if (text) out.texts[i] = measure_text(reference, normalize_english(with_unknown_words(*text)));
   }
   const ChannelMeter meter(example, out);
   out.answer = example.times ? meter.measure(example.times->answer) : meter.measure(example.answer);

@@ -86,13 +86,15 @@ void ScoreBoard::add(const SpokenTexts& texts) {
   const std::string reference = normalize_english(texts.reference);
   for (size_t i = 0; i < kTextSources.size(); ++i) {
     const std::optional<std::string>& hypothesis = text_of(texts, kTextSources[i]);
-    if (hypothesis) sums_[i].add(reference, normalize_english(*hypothesis));
+    if (hypothesis) sums_[i].add(reference, normalize_english(with_unknown_words(*hypothesis)));
   }
   if (texts.text_channel && texts.heard_model) {
-    agreement_.add(normalize_english(*texts.text_channel), normalize_english(*texts.heard_model));
+    agreement_.add(normalize_english(with_unknown_words(*texts.text_channel)),
+                   normalize_english(*texts.heard_model));
   }
   if (texts.user_channel) {
-    user_.add(normalize_english(texts.user_reference), normalize_english(*texts.user_channel));
+    user_.add(normalize_english(texts.user_reference),
+              normalize_english(with_unknown_words(*texts.user_channel)));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -273,6 +274,20 @@ std::string normalize_english(std::string_view text) {
 std::string normalize_basic(std::string_view text) {
   static const BasicNormalizer kNormalizer;
   return kNormalizer(text);
+}
+
+std::string with_unknown_words(std::string_view text) {
+  constexpr std::string_view kUnknown = "\xE2\x81\x87";  // U+2047
+  std::string words;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t found = std::min(text.find(kUnknown, begin), text.size());
+    words += text.substr(begin, found - begin);
+    begin = found;
+    if (begin == text.size()) break;
+    words += " unknownpiece ";
+    begin += kUnknown.size();
+  }
+  return words;
 }
 
 std::string collapse_white_space(std::string_view text) { return joined(split_words(text), " "); }

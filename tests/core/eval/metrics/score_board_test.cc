@@ -25,6 +25,18 @@ TEST_CASE("the score board keeps the model apart from its ceilings") {
   CHECK(board.agreement().words.errors() == 6);
 }
 
+TEST_CASE("an unknown piece in an answer is a wrong word") {
+  const std::string unknown = " \xE2\x81\x87 ";  // as SentencePiece decodes it
+  ScoreBoard board;
+  board.add({"turn the light on", "turn the light on" + unknown, std::nullopt, std::nullopt,
+             std::nullopt});
+  board.add({"turn it off", "turn" + unknown + "off", std::nullopt, std::nullopt, std::nullopt});
+  const TextScores scores = board.scores(TextSource::kTextChannel);
+  CHECK(scores.words.insertions == 1);
+  CHECK(scores.words.substitutions == 1);
+  CHECK(scores.exact_rate() == 0);
+}
+
 TEST_CASE("the score board's JSON leaves out what was not measured") {
   ScoreBoard board;
   CHECK(nlohmann::json(board.to_json()).empty());
