@@ -137,15 +137,21 @@ std::vector<std::string> prompts_of_file(const std::string& path) {
   return prompts;
 }
 
-AnswerLines::AnswerLines(const std::string& folder, bool force) {
-  if (folder.empty()) return;
-  path_ = (fs::path(folder) / "answers.jsonl").string();
-  require_new({path_}, force);
-  make_folders(folder);
+void print_json_line(const nlohmann::ordered_json& line) {
+  fmt::print("{}\n", line.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
+  std::fflush(stdout);
+}
+
+AnswerLines::AnswerLines(const GenerateArguments& arguments) : prints_(arguments.json) {
+  if (arguments.output.empty()) return;
+  path_ = (fs::path(arguments.output) / "answers.jsonl").string();
+  require_new({path_}, arguments.force);
+  make_folders(arguments.output);
   lines_.emplace(path_);
 }
 
 void AnswerLines::add(const nlohmann::ordered_json& line) {
+  if (prints_) print_json_line(line);
   if (!lines_) return;
   // Texts of models and of command lines need not be whole characters.
   *lines_ << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
@@ -200,7 +206,7 @@ void answer_prompts(const GenerateArguments& arguments, const Config& config,
   const data::TurnEnd& end = reader.turn_end();
   options.end_tokens.insert(options.end_tokens.end(), end.tokens.begin(), end.tokens.end());
   options.stop.insert(options.stop.end(), end.texts.begin(), end.texts.end());
-  AnswerLines answers(arguments.output, arguments.force);
+  AnswerLines answers(arguments);
   const auto step = static_cast<size_t>(arguments.batch_size);
   for (size_t begin = 0; begin < prompts.size(); begin += step) {
     const size_t end_of_batch = std::min(begin + step, prompts.size());
@@ -209,8 +215,10 @@ void answer_prompts(const GenerateArguments& arguments, const Config& config,
     const auto texts = model.continue_prompts(batch, options, arguments.sampling);
     for (size_t i = begin; i < end_of_batch; ++i) {
       const TextAnswer& answer = texts[i - begin];
-      fmt::print("{}\n  {}\n", printable(prompts[i].asked), printable(answer.text));
-      std::fflush(stdout);
+      if (!arguments.json) {
+        fmt::print("{}\n  {}\n", printable(prompts[i].asked), printable(answer.text));
+        std::fflush(stdout);
+      }
       answers.add({{"prompt", prompts[i].text},
                    {"text", answer.text},
                    {"tokens", answer.tokens},
