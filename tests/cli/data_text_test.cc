@@ -103,7 +103,7 @@ TEST_CASE("data inspect of a file of chats counts documents, roles and equal fin
   CHECK(report["findings"].size() == 2);
   CHECK(report["findings"][0]["count"] == 2);
   const CommandResult rows = run_cli("data inspect --batch 1 " + path + tokenizer);
-  CHECK_MESSAGE(contains(rows.output, "assistant: [[three"), rows.output);
+  CHECK_MESSAGE(contains(rows.output, "assistant:[[ three</s>]]"), rows.output);
   CHECK(contains(run_cli("data inspect --batch 1 " + path).output, "needs --tokenizer PATH"));
 }
 

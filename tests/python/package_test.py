@@ -73,7 +73,7 @@ def test_a_run_has_metrics_checkpoints_and_audio():
     assert [checkpoint.step for checkpoint in run.checkpoints] == [5, 10]
     assert run.audio == [] and run.report is None
     scores = s2s.validate(run, limit_batches=1)
-    assert scores["step"] == 10 and scores["sets"]["dev"]["loss"] > 0, scores
+    assert scores["step"] == 10 and scores["sets"]["dev"]["text_loss"] > 0, scores
     assert str(run.report) == scores["report"]
     example = run.audio[0]
     assert example.data_set == "dev" and set(example.clips) >= {"user", "answer"}, example
@@ -132,7 +132,7 @@ def test_texts_are_continued():
                           "num_key_value_heads": 2},
                   "optimizer": {"name": "adamw", "lr": numpy.float32(0.01)}},
         "data": {"train_ds": {"name": "text", "path": data, "batch_size": 2, "max_seq_len": 16}},
-        "trainer": {"accelerator": "cpu", "max_steps": 2},
+        "trainer": {"accelerator": "cpu", "max_steps": 2, "strategy": {"name": "single"}},
         "exp_manager": {"explicit_log_dir": folder},
     }
     steps = [line["step"] for line in s2s.train(config)]
@@ -267,7 +267,7 @@ if sys.argv[2] == "killed":
 
 def test_warnings_of_the_program_are_warnings():
     lines = []
-    words = {"trainer": {"max_steps": 1}, "model.optimizer.lr": 0.001}
+    words = {"trainer": {"max_steps": 4}, "model.optimizer.lr": 0.001}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         list(train("quiet", log=lines.append, **words))

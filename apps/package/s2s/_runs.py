@@ -106,7 +106,7 @@ class Run:
     @property
     def validations(self):
         """A pandas DataFrame with a row per validation and set: columns step, validation (the name
-        of the set), loss, ... Raises Error: python/package."""
+        of the set), text_loss, ... Raises Error: python/package."""
         pandas = package("pandas", "Run.validations")
         return pandas.DataFrame([line for line in self.lines if "validation" in line])
 

@@ -21,7 +21,7 @@ def validate(config=None, *, checkpoint=None, report=None, limit_batches=None, e
     overrides      keys of the configuration, as in `s2s.train`
 
     Returns a dict: "step" of the checkpoint, "sets": for each set the names and values of its
-    losses and scores ("loss", "examples", ...), "notes", and "report": the path of the page.
+    losses and scores ("text_loss", "examples", ...), "notes", and "report": the path of the page.
     Run(folder).audio then has the recordings and answers.
     Raises Error: those of `s2s-run validate`, python/program, python/argument.
     """

@@ -156,12 +156,12 @@ std::string first_object(const std::string& path) {
     if (try_parse_foreign_json(line).is_object()) return line;
     break;
   }
-  const data::TextFiles files({path});  // an array, or objects over several lines
-  for (int64_t number = 0; number < files.size(); ++number) {
-    std::string line = files.line(number);
-    if (!is_blank_line(line)) return line;
+  try {
+    const data::TextFiles files({path});  // an array, or objects over several lines
+    return files.size() > 0 ? files.line(0) : "";
+  } catch (const Error&) {
+    return "";  // whoever reads the file says what is wrong with it
   }
-  return "";
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "base/foreign_json.h"
 #include "base/io_errors.h"
 #include "base/text.h"
+#include "convert/source_files.h"
 #include "s2s/config.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
@@ -119,6 +120,13 @@ PromptReader read_prompts(const GenerateArguments& arguments, const Config& conf
   return reader;
 }
 
+/// The bytes of a recording would be read as prompts.
+void refuse_recordings(const GenerateArguments& arguments, const std::string& type) {
+  for (const std::string& path : arguments.inputs) {
+    if (convert::is_audio_name(path)) throw_no_capability(type, "answer recordings");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> prompts_of_file(const std::string& path) {
@@ -185,6 +193,7 @@ TextGenerationOptions text_options_of(const GenerateArguments& arguments,
 
 std::vector<std::string> prompts_of(const GenerateArguments& arguments, const std::string& type) {
   std::vector<std::string> prompts = arguments.prompts;
+  refuse_recordings(arguments, type);
   for (const std::string& path : arguments.inputs) {
     const std::vector<std::string> more = prompts_of_file(path);
     prompts.insert(prompts.end(), more.begin(), more.end());
@@ -195,6 +204,7 @@ std::vector<std::string> prompts_of(const GenerateArguments& arguments, const st
 
 void answer_prompts(const GenerateArguments& arguments, const Config& config,
                     const std::string& type, TextGenerator& model) {
+  refuse_recordings(arguments, type);
   const PromptReader reader = read_prompts(arguments, config, type, model.tokenizer());
   const std::vector<data::AskedPrompt>& prompts = reader.prompts();
   if (!arguments.system_prompt.empty()) {
