@@ -38,7 +38,8 @@ if peers=$(bash tests/reference/peers.sh "$site" 2>build/peers.log); then
   cmake -S . -B build -DS2S_PEER_PYTHON="$peers" > build/configure.log 2>&1 ||
     { cat build/configure.log >&2; exit 1; }
 else
-  skipped+=("comparisons with transformers, PEFT, lhotse; the readers of what loggers write: $(
+  skipped+=("comparisons with transformers, PEFT, lhotse; the readers of what loggers write;\
+ the Python package and its notebook: $(
     tail -n 1 build/peers.log)")
 fi
 

@@ -27,11 +27,15 @@ Summary: Trains duplex speech-to-speech language models
 License: Apache-2.0
 Requires-Python: >=3.10
 Requires-Dist: torch==$torch_version
+Requires-Dist: numpy
+Provides-Extra: pandas
+Requires-Dist: pandas; extra == "pandas"
 Classifier: Operating System :: POSIX :: Linux
 Description-Content-Type: text/plain
 
-The program s2s-run with its plugins, and the SDK for plugins of one's own. It uses the libraries of
-the torch package. The other libraries in it have licenses of their own: see the folder licenses.
+The program s2s-run with its plugins, the package s2s that drives it from Python, and the SDK for
+plugins of one's own. It uses the libraries of the torch package. The other libraries in it have
+licenses of their own: see the folder licenses.
 TEXT
 }
 

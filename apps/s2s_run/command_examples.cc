@@ -19,7 +19,9 @@ constexpr std::pair<std::string_view, const char*> kExamples[] = {
      "  s2s-run launch local -n 2 -- train my.yaml trainer.strategy.name=fsdp"},
     {"deepspeed-args", "s2s-run deepspeed-args --init_ckpt llama --data_path a.jsonl --dry-run"},
     {"validate", "s2s-run validate my.yaml --checkpoint runs/my"},
-    {"generate", "s2s-run generate --checkpoint runs/my --input question.wav --output answers"},
+    {"generate",
+     "s2s-run generate --checkpoint runs/my --input question.wav --output answers\n"
+     "  s2s-run generate --checkpoint runs/my --stream --input - < question.wav > answer.wav"},
     {"plan",
      "s2s-run plan my.yaml --world-size 8 --gpu-memory 80GB --layouts\n"
      "  s2s-run plan my.yaml --mesh data=4,tensor=2 --sequence-length 2048"},
@@ -48,6 +50,7 @@ constexpr std::pair<std::string_view, const char*> kExamples[] = {
      "s2s-run tokenizer train --input texts.txt --output tokenizer.json --vocab-size 4000"},
     {"tokenizer encode", "s2s-run tokenizer encode tokenizer.json \"hello there\""},
     {"tokenizer decode", "s2s-run tokenizer decode tokenizer.json \"[15, 7]\""},
+    {"tokenizer chat", "s2s-run tokenizer chat tokenizer.json chats.jsonl --labels"},
     {"checkpoint inspect", "s2s-run checkpoint inspect runs/my"},
     {"checkpoint verify", "s2s-run checkpoint verify runs/my"},
     {"checkpoint export", "s2s-run checkpoint export runs/my exported --dtype bfloat16"},

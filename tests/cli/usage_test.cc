@@ -105,6 +105,7 @@ TEST_CASE("the help of a command ends with an example that is understood") {
                               "tokenizer train",
                               "tokenizer encode",
                               "tokenizer decode",
+                              "tokenizer chat",
                               "checkpoint inspect",
                               "checkpoint verify",
                               "checkpoint export",

@@ -70,6 +70,11 @@ try_wheel() {
   rm "$site/elsewhere.pth"
   ln -s "$torch_root" "$(dirname "$torch_root")/nvidia" "$site/"
   train beside
+  expect "steps: 10" env -i PATH=/usr/bin:/bin HOME="$scratch" "$scratch/env/bin/python" -c "
+import s2s
+lines = list(s2s.train('$prefix/share/s2s/configs/tiny.yaml', tiny={'data': '$scratch/data'},
+                       exp_manager={'explicit_log_dir': '$scratch/python'}))
+print('steps:', len([line for line in lines if 'validation' not in line]))"
 
   # Its own libraries and torch's, and of the system what each Linux has.
   for file in "$prefix"/lib/*.so* "$prefix"/lib/s2s/plugins/*.so; do

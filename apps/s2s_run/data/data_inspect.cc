@@ -7,6 +7,7 @@
 #include "base/console.h"
 #include "files/command_rules.h"
 #include "s2s_run/data/data_inspect_parts.h"
+#include "s2s_run/data/data_inspect_texts.h"
 #include "s2s_run/data/data_inspect_tokens.h"
 #include "s2s_run/data/word_tokenizer.h"
 #include "s2s_run/new_output.h"
@@ -76,13 +77,16 @@ int inspect(InspectArguments arguments, const Invocation& invocation) {
   arguments.quiet = invocation.json && !standard_error_is_terminal();
   InspectResult result;
   if (!arguments.html.empty()) require_new({arguments.html}, arguments.force);
+  if (are_texts(arguments.source.words)) return inspect_texts(arguments, invocation);
   const DataSet set(arguments.source, invocation);
   std::optional<TokenizerFile> file;
   if (!arguments.tokenizer.empty()) file.emplace(invocation, arguments.tokenizer);
   const std::unique_ptr<Tokenizer> own = file ? nullptr : set.tokenizer();
   const WordTokenizer words;
   const Tokenizer& tokenizer = file ? **file : own ? *own : static_cast<const Tokenizer&>(words);
-  if (has_other_source(set)) return inspect_tokens(set, tokenizer, invocation);
+  if (has_other_source(set)) {
+    return inspect_tokens(set, tokenizer, invocation, arguments.batch);
+  }
   const BatchSpec spec = spec_of(arguments, set);
   if (spec.data.allow_commands) allow_data_commands();
   set_command_timeout(spec.data.command_timeout_s);
@@ -200,16 +204,18 @@ void setup_data_inspect(const Command& group) {
   InspectArguments& arguments = command.runs(inspect);
   command
       .option("source", arguments.source.words,
-              "cuts (.jsonl, .jsonl.gz), a Shar directory, a NeMo manifest, an input_cfg, or a "
-              "CONFIG with [key=value...]")
+              "cuts (.jsonl, .jsonl.gz), a Shar directory, a NeMo manifest, an input_cfg, files of "
+              "texts or chats (.jsonl, .json), or a CONFIG with [key=value...]")
       .required();
   command
       .option("--set", arguments.source.set,
               "data set of a CONFIG: train_ds, or the name of a validation set")
       .shows_default();
   command
-      .option("--batch", arguments.batch,
-              "print the token channels of the first N cuts; with a CONFIG, of batch number N")
+      .option(
+          "--batch", arguments.batch,
+          "print the token channels of the first N cuts, or the first N texts with [[ ]] around "
+          "what is learned; with a CONFIG, of batch number N")
       .positive();
   add_text_options(command, arguments);
   add_bucket_options(command, arguments);

@@ -11,6 +11,7 @@
 #include "cuts/cuts_errors.h"
 #include "duplex/turn_findings.h"
 #include "s2s_run/data/data_inspect_parts.h"
+#include "s2s_run/data/equal_findings.h"
 
 namespace s2s::run {
 namespace {
@@ -86,7 +87,7 @@ class Inspection {
   std::ostream nowhere_{nullptr};
   Console console_;
   ProgressBar bar_;
-  Findings findings_;
+  EqualFindings findings_;
   InterruptWatch interrupt_{
       "stopping; the report covers what was read so far; press ^C again to stop immediately\n"};
 };
@@ -132,7 +133,7 @@ bool Inspection::visit(const Cut& cut, InspectResult& result) {
 void Inspection::run(InspectResult& result) {
   const auto on_error = [this](const Error& error) {
     findings_.add(error);
-    return findings_.errors().size() < kMaxFindings;
+    return findings_.size() < kMaxFindings;
   };
   const auto visit_one = [&](const Cut& cut) {
     try {

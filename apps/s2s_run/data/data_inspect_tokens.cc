@@ -9,8 +9,11 @@
 #include <optional>
 #include <vector>
 
+#include "s2s/error.h"
+#include "s2s/foreign_text.h"
 #include "s2s/kinds/data_source.h"
 #include "s2s/registry.h"
+#include "s2s_run/tokenizer/label_marks.h"
 
 namespace s2s::run {
 namespace {
@@ -70,6 +73,31 @@ void print_text(const TokenCounts& counts) {
              100 * (1 - counts.share(counts.tokens, counts.positions)));
 }
 
+/// Prints the documents of a batch, with marks around what is learned. Errors: [usage/arguments].
+int print_rows(DataSource& source, int64_t number, const Tokenizer& tokenizer) {
+  std::optional<Batch> batch = source.next();
+  for (int64_t i = 1; i < number && batch; ++i) batch = source.next();
+  if (!batch || !batch->text_BT.defined()) {
+    throw Error(ExitCode::kUsage, "usage/arguments",
+                fmt::format("--batch {}: the data set has fewer batches of text", number));
+  }
+  for (const DocumentSpan& span : batch->documents) {
+    const auto part = [&](const at::Tensor& all_BT) {
+      return all_BT[span.row].narrow(0, span.begin, span.length).to(at::kLong).contiguous();
+    };
+    const at::Tensor ids_N = part(batch->text_BT), labels_N = part(batch->text_labels_BT);
+    const int64_t* const ids = ids_N.const_data_ptr<int64_t>();
+    const int64_t* const labels = labels_N.const_data_ptr<int64_t>();
+    std::vector<bool> is_label;
+    for (int64_t i = 0; i < span.length; ++i) is_label.push_back(labels[i] >= 0);
+    fmt::print("row {} ({}), positions {} to {}\n", span.row,
+               printable_name(batch->ids[static_cast<size_t>(span.row)]), span.begin,
+               span.begin + span.length - 1);
+    fmt::print("{}\n", with_label_marks({ids, ids + span.length}, is_label, tokenizer));
+  }
+  return 0;
+}
+
 }  // namespace
 
 bool has_other_source(const DataSet& set) {
@@ -78,7 +106,8 @@ bool has_other_source(const DataSet& set) {
          set.block().find("tarred_audio_filepaths") == nullptr;
 }
 
-int inspect_tokens(const DataSet& set, const Tokenizer& tokenizer, const Invocation& invocation) {
+int inspect_tokens(const DataSet& set, const Tokenizer& tokenizer, const Invocation& invocation,
+                   int64_t batch_number) {
   Config block = set.block();
   block["repeat"] = Config::scalar("false");
   DataContext context;
@@ -90,6 +119,7 @@ int inspect_tokens(const DataSet& set, const Tokenizer& tokenizer, const Invocat
   context.seed = set.seed();
   context.warn = [](const std::string& text) { fmt::print(stderr, "warning: {}\n", text); };
   const auto source = set.setup()->registries().create<DataSource>(block, context);
+  if (batch_number > 0) return print_rows(*source, batch_number, tokenizer);
   TokenCounts counts;
   while (const std::optional<Batch> batch = source->next()) {
     if (!batch->text_BT.defined()) break;

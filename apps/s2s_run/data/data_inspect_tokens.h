@@ -11,6 +11,7 @@ namespace s2s::run {
 bool has_other_source(const DataSet& set);
 
 /// Reads one pass of the set's batches and prints what is in them. Errors: those of the source.
-int inspect_tokens(const DataSet& set, const Tokenizer& tokenizer, const Invocation& invocation);
+int inspect_tokens(const DataSet& set, const Tokenizer& tokenizer, const Invocation& invocation,
+                   int64_t batch = 0);
 
 }  // namespace s2s::run

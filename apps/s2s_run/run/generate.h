@@ -10,11 +10,19 @@
 
 #include "audio/wave_file.h"
 #include "s2s/config.h"
+#include "s2s/error.h"
 #include "s2s/kinds/model_capabilities.h"
+#include "s2s/kinds/tokenizer.h"
 #include "s2s/nn/token_sampling.h"
 #include "s2s_run/config/config_arguments.h"
 
+namespace s2s {
+class Log;
+}
+
 namespace s2s::run {
+
+constexpr const char* kFrameByFrame = "answer recordings frame by frame (--stream)";
 
 struct GenerateArguments {
   ConfigArguments config;
@@ -27,6 +35,8 @@ struct GenerateArguments {
   bool stream = false;
   bool chat = false;
   bool force = false;
+  bool json = false;
+  int64_t input_rate_hz = 0;  // of raw samples from standard input; 0: the model's
   SamplingOptions sampling;
   TextGenerationOptions text;
   std::string system_prompt;
@@ -44,14 +54,64 @@ struct HeardRecording {
 std::vector<HeardRecording> read_recordings(const std::vector<std::string>& paths, int64_t channel,
                                             int64_t sample_rate_hz);
 
+/// The answer to a recording, and timings.
+struct Answer {
+  at::Tensor audio_S;
+  std::vector<int64_t> text_tokens;
+  at::Tensor codes_TK;
+  std::vector<double> frame_ms;  // streaming only
+  double wall_s = 0;
+};
+
+/// Samples of a frame that is fed to `model`, of its source rate.
+int64_t samples_per_frame(const AnswersSpeech& model);
+
+/// The words of a text channel. Its PAD may be a token that decoding shows.
+std::string channel_text(std::vector<int64_t> ids, const Tokenizer& tokenizer);
+
+/// The line of answers.jsonl. wav: "" for an answer without a voice.
+nlohmann::ordered_json answer_line(const std::string& input, const std::string& wav,
+                                   const Answer& answer, const AnswersSpeech& model,
+                                   double audio_s);
+
+/// codes_TK -> T lists of K codes.
+std::vector<std::vector<int64_t>> code_lists(const at::Tensor& codes_TK);
+
+/// The name of the WAV file that answers `input`, which may contain line feeds and escapes.
+std::string answer_wav_name(size_t index, const std::string& input);
+
+/// Answers the recordings of --input one by one. Writes a WAV file for each, and answers.jsonl, to
+/// --output. Errors: [usage/arguments], [model/capability], [io/exists], [io/write], those of
+/// read_recordings.
+void answer_recordings(const GenerateArguments& arguments, const std::string& type,
+                       AnswersSpeech& speech, at::Device device, Log& log);
+
+/// `--input -`: the audio comes from standard input.
+bool is_piped(const GenerateArguments& arguments);
+
+/// Errors: [usage/arguments] where standard input or output does not fit.
+void check_pipe(const GenerateArguments& arguments);
+
+/// Answers the audio of standard input, and writes the answer to standard output as it is made. Its
+/// forms are in core/docs/guides/audio_from_a_pipe.md. ^C ends the audio. Writes the files of
+/// answer_recordings, too, if --output is given. Returns kStopped after ^C.
+/// Errors: [model/capability], [data/unreadable-audio], [data/empty-audio], [data/channel],
+/// [io/exists], [io/output].
+ExitCode answer_pipe(const GenerateArguments& arguments, const std::string& type,
+                     AnswersSpeech& speech, at::Device device, Log& log);
+
+/// Prints a line of JSON at once. Texts of models need not be whole characters.
+void print_json_line(const nlohmann::ordered_json& line);
+
 /// Writes answers.jsonl, a line per answer as soon as it is there.
 class AnswerLines {
  public:
-  /// folder: "" for none. Errors: [io/exists].
-  AnswerLines(const std::string& folder, bool force);
+  /// --output "": none. --json: the lines are printed, too. Errors: [io/exists].
+  explicit AnswerLines(const GenerateArguments& arguments);
   void add(const nlohmann::ordered_json& line);
 
  private:
+  bool prints_;
   std::string path_;
   std::optional<std::ofstream> lines_;
 };

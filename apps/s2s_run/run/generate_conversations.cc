@@ -73,7 +73,7 @@ class Interview {
       : arguments_(arguments),
         options_(text_options_of(arguments, writer.tokenizer())),
         writer_(writer),
-        lines_(arguments.output, arguments.force) {}
+        lines_(arguments) {}
 
   /// One batch.
   void ask(const std::vector<Question>& questions) {
@@ -87,6 +87,7 @@ class Interview {
   }
 
   void tell() const {
+    if (arguments_.json) return;
     if (num_compared_ > 0) {
       const auto words = static_cast<double>(errors_.reference_length);
       const auto share = [&](int64_t count) {
@@ -110,10 +111,12 @@ class Interview {
   }
 
   void add(const Question& question, const TextAnswer& answer) {
-    fmt::print("{}\n  {}\n", printable(question.title), printable(answer.text));
+    if (!arguments_.json) {
+      fmt::print("{}\n  {}\n", printable(question.title), printable(answer.text));
+    }
     ordered_json line = question.known;
     if (question.reference) {
-      fmt::print("  reference: {}\n", printable(*question.reference));
+      if (!arguments_.json) fmt::print("  reference: {}\n", printable(*question.reference));
       line["reference"] = *question.reference;
       errors_ +=
           word_errors(normalized(*question.reference), normalized(with_unknown_words(answer.text)));

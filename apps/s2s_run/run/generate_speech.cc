@@ -83,6 +83,10 @@ void speak_prompts(const GenerateArguments& arguments, const std::string& type, 
           {"prompt", prompts[i]}, {"output", wav_name(i)}, {"seconds", seconds}};
       lines << line.dump() << std::endl;
       if (!lines) throw write_error(files[0], "cannot write", errno);
+      if (arguments.json) {
+        print_json_line(line);
+        continue;
+      }
       fmt::print("{}\n  speech: {} ({:.2f} s)\n", printable(prompts[i]),
                  printable_name(files[i + 1]), seconds);
     }

@@ -13,6 +13,7 @@
 #include "base/foreign_json.h"
 #include "base/io_errors.h"
 #include "base/text.h"
+#include "convert/source_files.h"
 #include "s2s/config.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
@@ -119,6 +120,13 @@ PromptReader read_prompts(const GenerateArguments& arguments, const Config& conf
   return reader;
 }
 
+/// The bytes of a recording would be read as prompts.
+void refuse_recordings(const GenerateArguments& arguments, const std::string& type) {
+  for (const std::string& path : arguments.inputs) {
+    if (convert::is_audio_name(path)) throw_no_capability(type, "answer recordings");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> prompts_of_file(const std::string& path) {
@@ -137,15 +145,21 @@ std::vector<std::string> prompts_of_file(const std::string& path) {
   return prompts;
 }
 
-AnswerLines::AnswerLines(const std::string& folder, bool force) {
-  if (folder.empty()) return;
-  path_ = (fs::path(folder) / "answers.jsonl").string();
-  require_new({path_}, force);
-  make_folders(folder);
+void print_json_line(const nlohmann::ordered_json& line) {
+  fmt::print("{}\n", line.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
+  std::fflush(stdout);
+}
+
+AnswerLines::AnswerLines(const GenerateArguments& arguments) : prints_(arguments.json) {
+  if (arguments.output.empty()) return;
+  path_ = (fs::path(arguments.output) / "answers.jsonl").string();
+  require_new({path_}, arguments.force);
+  make_folders(arguments.output);
   lines_.emplace(path_);
 }
 
 void AnswerLines::add(const nlohmann::ordered_json& line) {
+  if (prints_) print_json_line(line);
   if (!lines_) return;
   // Texts of models and of command lines need not be whole characters.
   *lines_ << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
@@ -179,6 +193,7 @@ TextGenerationOptions text_options_of(const GenerateArguments& arguments,
 
 std::vector<std::string> prompts_of(const GenerateArguments& arguments, const std::string& type) {
   std::vector<std::string> prompts = arguments.prompts;
+  refuse_recordings(arguments, type);
   for (const std::string& path : arguments.inputs) {
     const std::vector<std::string> more = prompts_of_file(path);
     prompts.insert(prompts.end(), more.begin(), more.end());
@@ -189,6 +204,7 @@ std::vector<std::string> prompts_of(const GenerateArguments& arguments, const st
 
 void answer_prompts(const GenerateArguments& arguments, const Config& config,
                     const std::string& type, TextGenerator& model) {
+  refuse_recordings(arguments, type);
   const PromptReader reader = read_prompts(arguments, config, type, model.tokenizer());
   const std::vector<data::AskedPrompt>& prompts = reader.prompts();
   if (!arguments.system_prompt.empty()) {
@@ -200,7 +216,7 @@ void answer_prompts(const GenerateArguments& arguments, const Config& config,
   const data::TurnEnd& end = reader.turn_end();
   options.end_tokens.insert(options.end_tokens.end(), end.tokens.begin(), end.tokens.end());
   options.stop.insert(options.stop.end(), end.texts.begin(), end.texts.end());
-  AnswerLines answers(arguments.output, arguments.force);
+  AnswerLines answers(arguments);
   const auto step = static_cast<size_t>(arguments.batch_size);
   for (size_t begin = 0; begin < prompts.size(); begin += step) {
     const size_t end_of_batch = std::min(begin + step, prompts.size());
@@ -209,8 +225,10 @@ void answer_prompts(const GenerateArguments& arguments, const Config& config,
     const auto texts = model.continue_prompts(batch, options, arguments.sampling);
     for (size_t i = begin; i < end_of_batch; ++i) {
       const TextAnswer& answer = texts[i - begin];
-      fmt::print("{}\n  {}\n", printable(prompts[i].asked), printable(answer.text));
-      std::fflush(stdout);
+      if (!arguments.json) {
+        fmt::print("{}\n  {}\n", printable(prompts[i].asked), printable(answer.text));
+        std::fflush(stdout);
+      }
       answers.add({{"prompt", prompts[i].text},
                    {"text", answer.text},
                    {"tokens", answer.tokens},

@@ -25,7 +25,7 @@ int train(const TrainArguments& arguments, const Invocation& invocation) {
                 "s2s-run train: config is required\n  see:       s2s-run train --help");
   }
   Run setup(arguments.config, RunPurpose::kTrain, invocation);
-  return static_cast<int>(run_training(setup));
+  return static_cast<int>(run_training(setup, invocation.json));
 }
 
 }  // namespace
@@ -41,6 +41,9 @@ void setup_train(const Command& program) {
                  "run a saved step again, alone, and name the first module whose output is not "
                  "finite: RUN/bad_steps/batch.STEP.RANK.safetensors; the configuration is that of "
                  "the step");
+  command.json(
+      "print the lines of metrics.jsonl as they are written, after {\"run\": FOLDER}; when their "
+      "reader ends, the run stops with a checkpoint");
 }
 
 }  // namespace s2s::run

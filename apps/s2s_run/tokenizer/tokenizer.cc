@@ -1,4 +1,4 @@
-// s2s-run tokenizer encode|decode|train: encodes text, decodes ids, trains tokenizers.
+// s2s-run tokenizer encode|decode|chat|train: encodes text, decodes ids, trains tokenizers.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +11,7 @@
 #include "base/standard_output.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
+#include "s2s_run/tokenizer/tokenizer_chat.h"
 #include "s2s_run/tokenizer/tokenizer_file.h"
 
 namespace s2s::run {
@@ -213,11 +214,13 @@ void add_train_command(const Command& group) {
 }  // namespace
 
 void setup_tokenizer(const Command& program) {
-  const Command group = program.group("tokenizer", "encode, decode and train tokenizers");
+  const Command group =
+      program.group("tokenizer", "encode, decode, render chats, and train tokenizers");
   add_code_command(group, "encode", "encode lines of text; prints one JSON list of ids per line",
                    encode);
   add_code_command(group, "decode",
                    "decode JSON lists of ids, one per line; prints one text per line", decode);
+  add_chat_command(group);
   add_train_command(group);
 }
 

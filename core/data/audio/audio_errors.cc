@@ -65,4 +65,19 @@ Error no_waves(const std::string& folder) {
                                 folder));
 }
 
+Error piped_audio(const std::string& reason) {
+  return data_error(
+      "data/unreadable-audio",
+      fmt::format("standard input cannot be read: {}; expected WAV (PCM or float), or raw signed "
+                  "16-bit little-endian samples of one channel; convert it on the way: ffmpeg -i "
+                  "FILE -f wav - | s2s-run generate --stream --input - ...",
+                  reason));
+}
+
+Error empty_pipe() {
+  return data_error("data/empty-audio",
+                    "standard input has no samples; expected at least one; check the program that "
+                    "writes to the pipe");
+}
+
 }  // namespace s2s::audio_errors

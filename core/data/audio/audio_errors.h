@@ -21,5 +21,8 @@ Error wave_channel(const std::string& path, int64_t channel, int64_t num_channel
 /// Longer than `most_s`, or of more samples than an hour has.
 Error long_wave(const std::string& path, double duration_s, int64_t most_s);
 Error no_waves(const std::string& folder);
+/// Standard input of `generate --input -`.
+Error piped_audio(const std::string& reason);
+Error empty_pipe();
 
 }  // namespace s2s::audio_errors

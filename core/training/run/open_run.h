@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "run/metrics_stream.h"
 #include "run/run.h"
 #include "run/run_processes.h"
 #include "train/run_folder.h"
@@ -16,6 +17,7 @@ struct OpenRun {
   Console& console;
   Log& log;
   std::chrono::steady_clock::time_point started;
+  const MetricsStream* stream = nullptr;  // of rank 0; null: nobody reads the metrics
 
   double used_time_s() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

@@ -29,6 +29,7 @@
 #include "run/manifest.h"
 #include "run/open_run.h"
 #include "run/progress_observer.h"
+#include "run/recorded_steps.h"
 #include "run/run_loggers.h"
 #include "run/run_parts.h"
 #include "run/run_processes.h"
@@ -149,37 +150,6 @@ LoggedRun logged_run(const OpenRun& run, int64_t steps_done) {
   return logged;
 }
 
-/// Reports the activity of the trainer to the flight recorder.
-class RecordedSteps : public RunObserver {
- public:
-  /// `recorder`: null when nothing is recorded. `first_step`: 0-based first step of this start.
-  RecordedSteps(FlightRecorder* recorder, const Trainer& trainer, int64_t first_step)
-      : recorder_(recorder), first_step_(first_step) {
-    if (recorder != nullptr) recorder->set_stop_probe(trainer.stop_requested);
-  }
-  ~RecordedSteps() override {
-    if (recorder_ == nullptr) return;
-    recorder_->set_phase("");
-    recorder_->set_stop_probe({});
-  }
-  RecordedSteps(const RecordedSteps&) = delete;
-  RecordedSteps& operator=(const RecordedSteps&) = delete;
-
-  void on_phase(int64_t step, TrainingPhase phase) override {
-    if (recorder_ == nullptr) return;
-    if (step > first_step_) recorder_->first_step_has_ended();
-    recorder_->set_step(step + 1);
-    recorder_->set_phase(to_string(phase));
-  }
-  void on_batch(int64_t, const std::string& ids) override {
-    if (recorder_ != nullptr) recorder_->set_batch(ids);
-  }
-
- private:
-  FlightRecorder* recorder_;
-  int64_t first_step_;
-};
-
 /// At the end, logs once more which cuts of this rank skip_bad skipped.
 void report_left_out(const DataSource& data, Log& log) {
   const std::vector<std::string> lines = data.left_out();
@@ -253,6 +223,21 @@ RunLoggers started_loggers(const OpenRun& run, int64_t steps_done,
   return loggers;
 }
 
+/// The metrics.jsonl of rank 0; null on other ranks.
+std::unique_ptr<MetricsLog> metrics_log(const OpenRun& run, int64_t steps_done,
+                                        const std::function<void(const std::string&)>& warn) {
+  if (!run.processes.is_first()) return nullptr;
+  auto metrics = std::make_unique<MetricsLog>(run.folder.file("metrics.jsonl"), steps_done, warn);
+  if (run.stream != nullptr) {
+    metrics->on_line = [&stream = *run.stream](const std::string& line) { stream.print(line); };
+  }
+  return metrics;
+}
+
+bool has_lost_reader(const OpenRun& run) {
+  return run.stream != nullptr && run.stream->is_reader_gone();
+}
+
 /// Trains from `begin` on and reports to the run folder, the log and the console.
 Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
                    const InterruptWatch& interrupt) {
@@ -263,12 +248,8 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
   Trainer trainer(settings_of_run(run), trained);
   trainer.restore(begin.trainer_state);
   const auto warn = [&](const std::string& message) { run.log.warning(message); };
-  std::unique_ptr<MetricsLog> metrics;
-  if (run.processes.is_first()) {
-    metrics =
-        std::make_unique<MetricsLog>(run.folder.file("metrics.jsonl"), begin.steps_done, warn);
-    trainer.add_observer(metrics.get());
-  }
+  const std::unique_ptr<MetricsLog> metrics = metrics_log(run, begin.steps_done, warn);
+  if (metrics) trainer.add_observer(metrics.get());
   RunLoggers loggers = started_loggers(run, begin.steps_done, warn);
   trainer.add_observer(&loggers);
   ProgressObserver progress(run.console, run.log, begin.steps_done, options.max_steps,
@@ -304,7 +285,7 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
     };
     if (begin.steps_done == 0) check_validation(run, parts, sets, scorer.get());
   }
-  trainer.stop_requested = [&] { return interrupt.requested(); };
+  trainer.stop_requested = [&] { return interrupt.requested() || has_lost_reader(run); };
   RecordedSteps recorded(run.processes.recorder(), trainer, begin.steps_done);
   trainer.add_observer(&recorded);
   StepProfiler profiler(options.profile, profiled_run(run, parts));
@@ -360,7 +341,7 @@ ExitCode run_in(const OpenRun& run, std::unique_ptr<ParallelStrategy> strategy) 
 
 }  // namespace
 
-ExitCode run_training(Run& setup) {
+ExitCode run_training(Run& setup, bool prints_metrics) {
   const auto started = std::chrono::steady_clock::now();
   outlive_readers();
   const std::unique_ptr<RunProcesses> processes =
@@ -382,9 +363,12 @@ ExitCode run_training(Run& setup) {
                   speaks && standard_error_is_terminal(), terminal_width());
   Log log(&console, {LogLevel::kInfo, folder.file(log_name(*processes))});
   if (lock && !lock->warning().empty()) log.warning(lock->warning());
+  std::optional<MetricsStream> stream;
+  if (prints_metrics && speaks) stream.emplace(folder.path());
   try {
     return processes->watched([&] {
-      return run_in({setup, *processes, folder, console, log, started}, std::move(strategy));
+      return run_in({setup, *processes, folder, console, log, started, stream ? &*stream : nullptr},
+                    std::move(strategy));
     });
   } catch (const Error& error) {
     // The program prints the error itself.

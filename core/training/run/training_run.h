@@ -8,6 +8,8 @@ namespace s2s::run {
 
 /// Returns kOk, or kStopped when the user asked to stop and a checkpoint was written. Every rank
 /// calls it. Only rank 0 writes the run folder and the console.
-ExitCode run_training(Run& setup);
+/// `prints_metrics`: rank 0 also prints the lines of metrics.jsonl to standard output, and a reader
+/// that goes away stops the run as ^C does (MetricsStream).
+ExitCode run_training(Run& setup, bool prints_metrics = false);
 
 }  // namespace s2s::run

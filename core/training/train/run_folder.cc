@@ -130,10 +130,12 @@ void MetricsLog::keep_lines(int64_t steps_done,
 }
 
 void MetricsLog::append(const ordered_json& line) const {
+  const std::string text = line.dump();
   std::ofstream out(path_, std::ios::app);
-  out << line.dump() << '\n';
+  out << text << '\n';
   out.flush();
   if (!out) throw_run_folder(path_, std::strerror(errno));
+  if (on_line) on_line(text);
 }
 
 std::vector<std::pair<std::string, double>> numbers_of(const StepReport& report) {

@@ -48,6 +48,8 @@ class MetricsLog : public RunObserver {
              const std::function<void(const std::string&)>& warn = {});
   void on_step(const StepReport& report) override;
   void on_validation(const ValidationReport& report) override;
+  /// Called with each line that was written. Optional.
+  std::function<void(const std::string& line)> on_line;
 
  private:
   void keep_lines(int64_t steps_done, const std::function<void(const std::string&)>& warn) const;
