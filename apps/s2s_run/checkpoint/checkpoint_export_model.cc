@@ -124,6 +124,10 @@ class WholeModel {
       tensor = tensor.to(written_type(tensor, float_type(arguments_)));
     }
     lora.target_modules.assign(modules.begin(), modules.end());
+    lora.target_pattern = lora.exclude_pattern = std::nullopt;
+    lora.exclude_modules.clear();
+    lora.layers_to_transform.clear();
+    lora.layers_pattern.clear();
     write_adapter(arguments_.output, tensors, lora, source());
     fmt::print("wrote {}: {} tensors\n", arguments_.output, tensors.size());
   }
