@@ -6,6 +6,15 @@ namespace s2s::launch {
 
 using nlohmann::ordered_json;
 
+namespace {
+
+bool has_block(const ordered_json& file, const char* block, const char* key) {
+  const auto found = file.find(block);
+  return found != file.end() && found->is_object() && found->contains(key);
+}
+
+}  // namespace
+
 ordered_json deepspeed_file(const DeepSpeedFile& file) {
   ordered_json out = {{"train_batch_size", "auto"},
                       {"train_micro_batch_size_per_gpu", "auto"},
@@ -31,6 +40,24 @@ ordered_json deepspeed_file(const DeepSpeedFile& file) {
   return out;
 }
 
+DeepSpeedFile deepspeed_values(const ordered_json& file) {
+  DeepSpeedFile values;
+  const auto accumulation = file.find("gradient_accumulation_steps");
+  if (accumulation != file.end() && accumulation->is_number_integer()) {
+    values.accumulation = accumulation->get<int>();
+  }
+  const auto clipping = file.find("gradient_clipping");
+  if (clipping != file.end() && clipping->is_number()) values.clipping = clipping->get<double>();
+  values.is_bf16 = file.contains("bf16");
+  values.is_fp16 = file.contains("fp16");
+  const bool has_stage = has_block(file, "zero_optimization", "stage");
+  const ordered_json stage = has_stage ? file.at("zero_optimization").at("stage") : ordered_json();
+  values.stage = stage.is_number_integer() ? stage.get<int>() : -1;
+  values.offloads_optimizer = has_block(file, "zero_optimization", "offload_optimizer");
+  values.offloads_params = has_block(file, "zero_optimization", "offload_param");
+  return values;
+}
+
 ordered_json fsdp_file(const FsdpFile& file) {
   ordered_json out = {{"fsdp_sharding_strategy", file.sharding},
                       {"fsdp_state_dict_type", "SHARDED_STATE_DICT"},
@@ -44,6 +71,19 @@ ordered_json fsdp_file(const FsdpFile& file) {
   if (file.offloads_params) out["fsdp_offload_params"] = true;
   if (file.recomputes) out["fsdp_activation_checkpointing"] = true;
   return out;
+}
+
+FsdpFile fsdp_values(const ordered_json& file) {
+  FsdpFile values;
+  const auto text = [&](const char* key) {
+    const auto found = file.find(key);
+    return found != file.end() && found->is_string() ? found->get<std::string>() : "";
+  };
+  values.sharding = text("fsdp_sharding_strategy");
+  values.precision = text("fsdp_mixed_precision");
+  values.offloads_params = file.contains("fsdp_offload_params");
+  values.recomputes = file.contains("fsdp_activation_checkpointing");
+  return values;
 }
 
 std::string launcher_script(const LauncherScript& script) {

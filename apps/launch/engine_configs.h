@@ -19,6 +19,9 @@ struct DeepSpeedFile {
 /// DeepSpeed's JSON. What it does not say is "auto".
 nlohmann::ordered_json deepspeed_file(const DeepSpeedFile& file);
 
+/// The values with which deepspeed_file wrote `file`, if it did.
+DeepSpeedFile deepspeed_values(const nlohmann::ordered_json& file);
+
 struct FsdpFile {
   std::string sharding = "FULL_SHARD";
   std::string precision = "BFLOAT16";
@@ -27,6 +30,9 @@ struct FsdpFile {
 
 /// The settings of FSDP as accelerate names them.
 nlohmann::ordered_json fsdp_file(const FsdpFile& file);
+
+/// The values with which fsdp_file wrote `file`, if it did.
+FsdpFile fsdp_values(const nlohmann::ordered_json& file);
 
 struct LauncherScript {
   int num_nodes = 1, num_ranks = 1;  // ranks: on each node

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -19,6 +20,7 @@
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/command_examples.h"
+#include "s2s_run/option_spellings.h"
 
 namespace s2s::run {
 
@@ -201,6 +203,40 @@ std::string override_hint(const std::vector<std::string>& left_over, const std::
   return "";
 }
 
+/// The options of `app` and of what it belongs to.
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* of = &app; of != nullptr; of = of->get_parent()) {
+    for (const CLI::Option* const option : of->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+/// CLI11's message; of words that are left over, those that are no options are named only where no
+/// unknown option came before them, because then they would have had a place.
+std::string parse_problem(const CLI::App& app, const CLI::App& command,
+                          const CLI::ParseError& error) {
+  std::vector<std::string> unknown;
+  std::string nearest;
+  for (const std::string& word : app.remaining(/*recurse=*/true)) {
+    const bool is_option = word.size() > 1 && word[0] == '-' && word != "--" &&
+                           (std::isdigit(static_cast<unsigned char>(word[1])) == 0);
+    if (!is_option) continue;
+    const std::string name = word.substr(0, word.find('='));
+    unknown.push_back(name);
+    const std::string meant = nearest_name(name, option_names(command));
+    if (!meant.empty()) nearest += "\n  did you mean '" + meant + "'?";
+  }
+  if (error.get_name() != "ExtrasError" || unknown.empty()) return error.what();
+  const bool is_one = unknown.size() == 1;
+  std::string text = std::string("The following ") + (is_one ? "argument was" : "arguments were") +
+                     " not expected:";
+  for (const std::string& name : unknown) text += " " + name;
+  return text + nearest;
+}
+
 Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = understood(app);
   if (command.get_require_subcommand_min() > 0 && command.get_subcommands().empty()) {
@@ -208,13 +244,26 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   }
   const std::string name = full_name(command);
   return {ExitCode::kUsage, "usage/arguments",
-          name + ": " + error.what() + override_hint(app.remaining(/*recurse=*/true), name) +
-              "\n  see:       " + name + " --help"};
+          name + ": " + parse_problem(app, command, error) +
+              override_hint(app.remaining(/*recurse=*/true), name) + "\n  see:       " + name +
+              " --help"};
+}
+
+const CLI::App* command_of(const CLI::App& group, const std::string& name) {
+  for (const CLI::App* command : group.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == name) return command;
+  }
+  return nullptr;
 }
 
 /// `s2s-run help data shar` is `s2s-run data shar --help`.
-std::vector<std::string> arguments_of(int argc, char** argv) {
+std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
+  understand_spellings(words, [&](const std::string& command, const std::string& option) {
+    const CLI::App* const group = command_of(app, "launch");
+    const CLI::App* const found = group == nullptr ? nullptr : command_of(*group, command);
+    return found != nullptr && found->get_option_no_throw(option) != nullptr;
+  });
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
     words.push_back("--help");
@@ -280,7 +329,7 @@ int run_program(int argc, char** argv, void (*setup)(const Command&), MessageFil
   setup(program);
   app.footer(example_footer(""));  // set last, because commands would inherit it
   try {
-    app.parse(arguments_of(argc, argv));
+    app.parse(arguments_of(app, argc, argv));
     if (invocation.untrusted) set_untrusted();
     if (is_untrusted()) distrust(app);
     return invocation.selected ? launch::answer_engine(invocation.selected()) : 0;

@@ -124,6 +124,29 @@ TEST_CASE("config check opens sets of texts, and finds what train finds") {
   CHECK_MESSAGE(has(keys, "[data/text-keys]"), keys.output);
 }
 
+TEST_CASE("model.lora takes the keys of PEFT's LoraConfig as PEFT reads them") {
+  const auto show = [&](const std::string& lora) {
+    return run_cli("config show " + s2s::test::source_dir() +
+                   "/configs/text.yaml model.lora 'model.lora={r: 4, " + lora + "}'");
+  };
+  const CommandResult pattern = show("target_modules: \".*\\\\.(q_proj|v_proj)\"");
+  CAPTURE(pattern.output);
+  CHECK(pattern.exit_code == 0);
+  CHECK(has(pattern, "target_pattern: \".*\\\\.(q_proj|v_proj)\""));
+  CHECK(has(show("target_modules: all-linear"), "target_modules: [all-linear]"));
+  CHECK(has(show("layers_to_transform: 1, layers_pattern: layers"), "layers_to_transform: [1]"));
+  const CommandResult idle = show(
+      "bias: none, use_dora: false, init_lora_weights: true, modules_to_save: null, "
+      "inference_mode: false, fan_in_fan_out: true");
+  CAPTURE(idle.output);
+  CHECK(idle.exit_code == 0);
+  CHECK(has(idle, "ignored: model.lora.bias"));
+  CHECK(has(idle, "ignored: model.lora.fan_in_fan_out"));
+  CHECK(has(show("bias: all"), "[lora/adapter] model.lora: 'bias' is \"all\", expected none"));
+  CHECK(has(show("use_dora: true"), "unknown key 'use_dora' in model.lora"));
+  CHECK(has(show("target_modules: q_proj"), "[lora/targets]"));  // no whole name
+}
+
 TEST_CASE("model.lora without r has the rank of its adapter, or PEFT's default") {
   const s2s::test::TemporaryFolder folder;
   const std::string adapter = s2s::test::source_dir() + "/tests/reference/data/peft_lora";
@@ -140,7 +163,10 @@ TEST_CASE("model.lora without r has the rank of its adapter, or PEFT's default")
   CAPTURE(fresh.output);
   CHECK(has(fresh, "r: 8"));
   CHECK(has(fresh, "model.lora.r is 8, PEFT's default; r: 0 turns adapters off"));
-  CHECK(has(show("{r: 0, lora_alpha: 16}"), "r: 0"));
+  const CommandResult off = show("{r: 0, lora_alpha: 16}");
+  CHECK(has(off, "r: 0"));
+  CHECK(has(off, "is 0: no adapters, and the other keys of model.lora have no effect"));
+  CHECK(has(show("{enabled: false, r: 4}"), "ignored: model.lora"));
   const CommandResult missing = show("{path: nosuch}");
   CAPTURE(missing.output);
   CHECK(missing.exit_code == 3);

@@ -184,6 +184,19 @@ TEST_CASE("the blocks distributed and training work as the guide writes them") {
                    "", "model"),
               {"name: adamw", "lr: 1e-4", "name: warmup_decay_lr", "warmup_num_steps: 10",
                "total_num_steps: 100"});
+  check_lines(show("training: {lr_scheduler_type: constant_with_warmup, warmup_steps: 7}\n"
+                   "trainer: {max_steps: 100}\n",
+                   "", "model"),
+              {"name: warmup_lr", "warmup_type: linear", "warmup_num_steps: 7"});
+  check_lines(
+      show("training: {per_device_train_batch_size: 3, logging_steps: 5, save_steps: 1e2,\n"
+           "  bf16: true, optim: adamw_torch, num_train_epochs: 1, output_dir: out}\n"
+           "trainer: {max_steps: 100}\ndata: {train_ds: {name: cuts}}\n",
+           ""),
+      {"batch_size: 3", "log_every_n_steps: 5", "every_n_train_steps: 100", "precision: bf16-mixed",
+       "name: adamw", "ignored: training.num_train_epochs", "explicit_log_dir: out"});
+  check_lines(show("training: {warmup_steps: 7}\ntrainer: {max_steps: 100}\n", ""),
+              {"warning: training.warmup_steps", "has no effect without a schedule"});
   check_lines(
       show("distributed: {use_deepspeed: true, use_fsdp: true, use_deepsped: 1}\n"
            "training: {epochs: 3, mixed_precision: fp8, optimizer: paged_adamw_8bit}\n",
@@ -210,10 +223,21 @@ TEST_CASE("optimizers, schedules and monitors of a DeepSpeed file are ours") {
       show_strategy("deepspeed", R"({"scheduler": {"type": "cosine", "params":
                 {"warmup_min_lr": 0, "warmup_max_lr": 2e-4, "warmup_num_steps": 3}}})"),
       {"name: warmup_cosine_lr", "lr: 2e-4", "warmup_type: linear", "total_num_steps: 10 "});
-  check_lines(show_strategy("deepspeed", R"({"scheduler": {"type": "WarmupLR", "params":
-                {"warmup_num_steps": "auto"}}, "optimizer": {"type": "OneBitAdam"}})"),
-              {"[config/engine-key] scheduler.params.warmup_num_steps",
-               "[config/engine-key] optimizer.type"});
+  const char* const automatic = R"({"scheduler": {"type": "WarmupLR", "params":
+                {"warmup_num_steps": "auto", "warmup_max_lr": "auto"}}})";
+  check_lines(show_strategy("deepspeed", automatic),
+              {"warmup_num_steps: 0 ",
+               "scheduler.params.warmup_num_steps (engine.json:2:18) is "
+               "\"auto\": no warm-up"});
+  check_lines(show_strategy("deepspeed", automatic,
+                            "'model.lr_scheduler={name: warmup_lr, warmup_num_steps: 7}'"),
+              {"warmup_num_steps: 7 "});
+  check_lines(show_strategy("deepspeed", automatic, "training.warmup_steps=4"),
+              {"warmup_num_steps: 4 "});
+  check_lines(show_strategy("deepspeed", automatic, "training.warmup_ratio=0.25"),
+              {"warmup_num_steps: 3 "});  // of 10 steps, rounded up
+  check_lines(show_strategy("deepspeed", R"({"optimizer": {"type": "OneBitAdam"}})"),
+              {"[config/engine-key] optimizer.type"});
   check_lines(show_strategy("deepspeed", R"({"scheduler": {"type": "OneCycle", "params":
                 {"cycle_min_lr": 1e-5, "cycle_max_lr": 1e-3}}})"),
               {"write cycle_momentum: false in params"});
@@ -259,7 +283,9 @@ TEST_CASE("unknown keys have suggestions, and what is not implemented is refused
   CHECK_FALSE(has(one, "sequence_parallel_size"));
   check_lines(show_strategy("deepspeed", "[1]"), {"[config/type]"});
   check_lines(show("trainer: {strategy: {name: deepspeed, config: engine.jsn}}", "{}"),
-              {"[config/no-file]", "engine.json"});
+              {"[config/no-file] trainer.strategy.config (run.yaml:1:38): there is no file "
+               "'engine.jsn'; expected a JSON file of DeepSpeed",
+               "did you mean 'engine.json'?"});
   check_lines(show("trainer: {strategy: {name: ddp, config: engine.json}}", "{}"),
               {"unknown key 'config'", "only name: deepspeed, fsdp and accelerate read a file"});
 }

@@ -56,6 +56,8 @@ TEST_CASE("tokenizer decode says which line is no list, encode what is no tokeni
     CHECK_MESSAGE(has(words, "a set timer"), words.output);
   }
   CHECK(has(run_cli("tokenizer decode " + model + " four"), "[tokenizer/ids] command line:1"));
+  // The unknown token, as SentencePiece prints it, although the model takes it for PAD.
+  CHECK(has(run_cli("tokenizer decode " + model + " 4 0"), "\xe2\x81\x87"));
   write_text(dir / "ids.txt", "[4, 99999]\n");
   const CommandResult beyond =
       run_cli("tokenizer decode --tokenizer " + model + " < " + (dir / "ids.txt"));
@@ -108,9 +110,30 @@ TEST_CASE("tokenizer encode takes words, and needs no special ids for text alone
     without["added_tokens"].push_back(token);
   }
   write_text(dir / "other/tokenizer.json", without.dump());
+  // A command that pads nothing needs no PAD.
   const CommandResult pad = run_cli("tokenizer encode --special " + (dir / "other") + " set");
-  CHECK_MESSAGE(has(pad, "set tokenizer.pad_id to an id that no text uses, as 258 (<unk>)"),
-                pad.output);
+  CHECK_MESSAGE(pad.exit_code == 0, pad.output);
+  CHECK(json::parse(pad.output).front() == 256);
+  CHECK(json::parse(pad.output).back() == 257);
+}
+
+TEST_CASE("a folder with another form of tokenizer is told what it has, and what to write") {
+  const TemporaryFolder dir;
+  const auto check = [&] {
+    return run_cli("config check " + s2s::test::source_dir() +
+                   "/configs/text.yaml ~data.synth ~model.tokenizer.train model.tokenizer.path=" +
+                   dir.path().string());
+  };
+  write_text(dir / "config.json", "{}");
+  write_text(dir / "vocab.json", "{}");
+  write_text(dir / "merges.txt", "");
+  const CommandResult merges = check();
+  CHECK_MESSAGE(has(merges, "has no tokenizer.json, but vocab.json and merges.txt"), merges.output);
+  CHECK(has(merges, "save_pretrained("));
+  write_text(dir / "tokenizer.model", "");
+  const CommandResult model = check();
+  CHECK_MESSAGE(has(model, "but the SentencePiece model 'tokenizer.model'"), model.output);
+  CHECK(has(model, "write name: sentencepiece, path: " + (dir / "tokenizer.model")));
 }
 
 TEST_CASE("tokenizer train makes a tokenizer.json, whose texts may have lines with --json") {

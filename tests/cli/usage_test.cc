@@ -78,6 +78,35 @@ TEST_CASE("help, -v and changes with dashes are understood, or answered with the
   CHECK_FALSE(has(run_cli("plugin list --jsno"), "write:"));
 }
 
+TEST_CASE("an unknown option is named, and no word that only follows it") {
+  const CommandResult result =
+      run_cli("launch slurm --dry-run --cpus-per-rnk 8 -- train ft.yaml trainer.max_steps=2");
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 2);
+  CHECK(has(result, "The following argument was not expected: --cpus-per-rnk\n"));
+  CHECK(has(result, "did you mean '--cpus-per-rank'?"));
+  CHECK_FALSE(has(result, "ft.yaml"));
+}
+
+TEST_CASE("launch understands the options of schedulers and other launchers") {
+  const CommandResult cpus =
+      run_cli("launch slurm --dry-run --cpus-per-task 3 -N 2 -- train a.yaml");
+  CAPTURE(cpus.output);
+  CHECK(cpus.exit_code == 0);
+  CHECK(has(cpus, "#SBATCH --cpus-per-task=3"));
+  CHECK(has(cpus, "#SBATCH --nodes=2"));
+  for (const char* const option :
+       {"--num_gpus=2", "--nproc-per-node 2", "--nproc_per_node=2", "--num-ranks 2", "-n 2"}) {
+    const CommandResult local = run_cli("launch local " + std::string(option) + " -- plan");
+    CHECK_MESSAGE(!has(local, "not expected"), local.output);
+  }
+  CHECK(has(run_cli("launch slurm --dry-run --nproc_per_node 4 -- train a.yaml"),
+            "--ntasks-per-node=4"));
+  // What the command knows keeps its meaning.
+  CHECK_FALSE(
+      has(run_cli("launch ssh --num_gpus 2 --dry-run -H none -- train a.yaml"), "not expected"));
+}
+
 TEST_CASE("the help of a command ends with an example that is understood") {
   const s2s::test::TemporaryFolder folder;
   for (const char* command : {"new",

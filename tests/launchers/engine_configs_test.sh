@@ -61,8 +61,17 @@ for sharding in FULL_SHARD SHARD_GRAD_OP NO_SHARD HYBRID_SHARD HYBRID_SHARD_ZERO
 done
 expect_code 2 both.out "$s2s_run" launch deepspeed --bf16 --fp16 -o other.json
 expect_text both.out "[usage/arguments]" "--bf16 and --fp16 exclude each other"
-expect_code 2 exists.out "$s2s_run" launch deepspeed -o ds.json
-expect_text exists.out "[launch/output] ds.json exists"
+# A second file replaces the first one, unless somebody has changed it.
+expect_code 0 again.out "$s2s_run" launch deepspeed --zero_stage 1 -o ds.json
+expect_text ds.json '"stage": 1'
+expect_code 0 again.out "$s2s_run" launch fsdp --offload_params -o fsdp.json
+expect_text fsdp.json '"fsdp_offload_params": true'
+sed -i 's/"stage": 1/"stage": 1, "sub_group_size": 7/' ds.json
+for command in deepspeed fsdp; do
+  expect_code 2 exists.out "$s2s_run" launch $command -o ds.json
+  expect_text exists.out "[launch/output] ds.json exists" "--force to overwrite it"
+done
+expect_code 0 again.out "$s2s_run" launch deepspeed -o ds.json --force
 
 # The script for one machine trains two ranks.
 expect_code 0 launcher.out python3 "$setup" launcher --config config.yaml --num_gpus_per_node 2 \

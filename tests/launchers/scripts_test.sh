@@ -84,10 +84,13 @@ expect_text "$folder/twice" "[launch/job] the command begins with 'torchrun'"
 expect_code 2 "$folder/gpus" "$s2s_run" "${job[@]}" --gpus-per-node 4 -- train x.yaml
 expect_text "$folder/gpus" "[launch/job] 8 ranks and 4 GPUs"
 
-# A file is not overwritten, and what sbatch says is passed on.
+# A file of another author is not overwritten, and what sbatch says is passed on.
 cd "$folder" || exit 1
 expect_code 0 "$folder/wrote" "$s2s_run" launch slurm --job-name mine -- train my.yaml
 expect_text "$folder/wrote" "wrote mine.sbatch; submit it: sbatch mine.sbatch"
+expect_code 0 "$folder/again" "$s2s_run" launch slurm --job-name mine -n 2 -- train my.yaml
+expect_text "$folder/mine.sbatch" "--ntasks-per-node=2"
+printf '#!/bin/bash\necho mine\n' > "$folder/mine.sbatch"
 expect_code 2 "$folder/exists" "$s2s_run" launch slurm --job-name mine -- train my.yaml
 expect_text "$folder/exists" "[launch/output] mine.sbatch exists"
 mkdir "$folder/tools"

@@ -102,6 +102,29 @@ TEST_CASE("a Hugging Face folder gives sizes and weights") {
             "'model.norm.weight' is missing"));
 }
 
+TEST_CASE("a head that differs from the embedding to which config.json ties it is refused") {
+  LlmPlugins plugins;
+  const TemporaryFolder folder;
+  const auto source = plugins.create(std::string("{\"name\": \"llama\", ") + kSmall + "}");
+  source->materialize(at::kCPU, at::kFloat, 3);
+  s2s::TensorMap weights = s2s::export_weights(*source, source->checkpoint_names());
+  write_bytes(folder / "config.json", std::string("{\"model_type\": \"llama\", ") + kSmall +
+                                          ", \"tie_word_embeddings\": true}");
+  const auto load = [&] {
+    s2s::write_safetensors(folder / "model.safetensors", weights, {{"format", "pt"}});
+    const auto model =
+        plugins.create("{\"name\": \"llama\", \"path\": \"" + folder.path().string() + "\"}");
+    return error_of([&] { model->materialize(at::kCPU, at::kFloat, 4); });
+  };
+  const std::string error = load();
+  CHECK(has(error, "[weights/config]"));
+  CHECK(has(error,
+            "'tie_word_embeddings' is true; expected false, because 'lm_head.weight' "
+            "differs from 'model.embed_tokens.weight'"));
+  weights["lm_head.weight"] = weights.at("model.embed_tokens.weight").clone();
+  CHECK(load() == "");
+}
+
 TEST_CASE("keys of config.json that change the numbers and are not built are refused by name") {
   LlmPlugins plugins;
   CHECK(translate_error(plugins, "llama", "").empty());

@@ -123,7 +123,7 @@ class WholeModel {
     for (auto& [name, tensor] : tensors) {
       tensor = tensor.to(written_type(tensor, float_type(arguments_)));
     }
-    lora.target_modules = adapted_modules(tensors);
+    lora.target_only(adapted_modules(tensors));
     write_adapter(arguments_.output, tensors, lora, base_model());
     fmt::print("wrote {}: {} tensors\n", arguments_.output, tensors.size());
   }

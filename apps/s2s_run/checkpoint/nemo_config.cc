@@ -121,6 +121,18 @@ Config lora(const Config& options) {
   Config out = Config::map();
   out["task_type"] = Config::scalar("CAUSAL_LM", true);
   copy(options, out, {"r", "lora_alpha", "lora_dropout", "target_modules"});
+  for (const char* key : {"exclude_modules", "layers_to_transform", "layers_pattern",
+                          "rank_pattern", "alpha_pattern", "use_rslora"}) {
+    const Config* const value = options.find(key);
+    const bool is_set = value != nullptr && (value->text() == "true" || !value->items().empty() ||
+                                             !value->entries().empty());
+    if (is_set) out[key] = *value;
+  }
+  for (const auto& [ours, theirs] : {std::pair("target_pattern", "target_modules"),
+                                     std::pair("exclude_pattern", "exclude_modules")}) {
+    const Config* const pattern = options.find(ours);
+    if (pattern != nullptr && !pattern->is_null()) out[theirs] = *pattern;
+  }
   return out;
 }
 

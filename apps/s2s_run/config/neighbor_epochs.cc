@@ -40,6 +40,29 @@ void drop_whole(Config& trainer, const std::string& key, const char* meaning, Co
   trainer.erase(key);
 }
 
+/// Lightning's way to switch validations off.
+void drop_validations(Config& trainer, ConfigNotes& notes) {
+  const char* const key = "limit_val_batches";
+  const Config* const node = trainer.find(key);
+  if (node == nullptr || !node->is_scalar() || read_number<double>(node->text()) != 0.0) return;
+  notes.others.push_back(config_place(std::string("trainer.") + key, *node) +
+                         ": no validations while training");
+  trainer.erase(key);
+  trainer.erase("val_check_interval");
+}
+
+/// Lightning's default, once in an epoch, where there are no epochs. True when it was that.
+bool drop_default_interval(Config& trainer, ConfigNotes& notes) {
+  const char* const key = "val_check_interval";
+  const Config* const node = trainer.find(key);
+  if (fraction_at(node) != 1.0 || count_at(trainer, "limit_train_batches") > 0) return false;
+  notes.warnings.push_back(config_place(std::string("trainer.") + key, *node) +
+                           ": there are no epochs here, so that the run has no validations; write "
+                           "a number of optimizer steps, or trainer.limit_train_batches: BATCHES");
+  trainer.erase(key);
+  return true;
+}
+
 void translate_interval(Config& trainer, Findings& findings, ConfigNotes& notes) {
   const char* const key = "val_check_interval";
   const std::string path = std::string("trainer.") + key;
@@ -69,7 +92,8 @@ void translate_epochs(Config& config, Findings& findings, ConfigNotes& notes) {
   if (trainer == nullptr || !trainer->is_map()) return;
   drop_whole(*trainer, "limit_train_batches", "read as null, there are no pseudo epochs", notes);
   drop_whole(*trainer, "limit_val_batches", "read as null, all batches", notes);
-  translate_interval(*trainer, findings, notes);
+  drop_validations(*trainer, notes);
+  if (!drop_default_interval(*trainer, notes)) translate_interval(*trainer, findings, notes);
 }
 
 }  // namespace s2s::run

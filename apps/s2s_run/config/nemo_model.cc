@@ -107,16 +107,38 @@ class NemoModel {
     set("llm", std::move(llm), folder.origin());
     note("pretrained_llm", folder, "llm.path");
     model_.erase("pretrained_llm");
-    if (model_.find("tokenizer") != nullptr) return;
+    imply_tokenizer(folder);
+  }
+
+  /// NeMo's SALM adds its tag to the tokenizer.
+  void add_tag(Config& tokenizer) const {
+    const Config* const tag = model_.find("audio_locator_tag");
+    if (tag == nullptr) return;
+    Config& added = tokenizer["additional_special_tokens"];
+    if (!added.is_list()) added = Config::list({});
+    const bool is_there =
+        std::any_of(added.items().begin(), added.items().end(),
+                    [&](const Config& item) { return item.text() == tag->text(); });
+    if (!is_there) added.items().push_back(*tag);
+  }
+
+  /// The tokenizer of the language model's folder. A block `tokenizer` with another path or name is
+  /// another one; with other keys, as pad_id, it adds to what the folder implies.
+  void imply_tokenizer(const Config& folder) {
+    const Config* const written = model_.find("tokenizer");
+    const bool is_another = written != nullptr && !written->is_null() &&
+                            (!written->is_map() || written->find("path") != nullptr ||
+                             written->find("name") != nullptr);
+    if (is_another) return;
     const Config* const own = model_.find("tokenizer_path");
     const bool has_own = own != nullptr && own->is_scalar() && !own->is_null();
     Config tokenizer = Config::map();
     tokenizer["name"] = Config::scalar("hf");
     tokenizer["path"] = has_own ? *own : folder;
-    // As NeMo's SALM adds it.
-    if (const Config* const tag = model_.find("audio_locator_tag")) {
-      tokenizer["additional_special_tokens"] = Config::list({*tag});
+    if (written != nullptr) {
+      for (const auto& [key, value] : written->entries()) tokenizer[key] = value;
     }
+    add_tag(tokenizer);
     set("tokenizer", std::move(tokenizer), folder.origin());
     model_.erase("tokenizer_path");
   }

@@ -54,15 +54,16 @@ void print_json(const convert::ConversionResult& result, const ConvertArguments&
 
 void print_text(const convert::ConversionResult& result, const ConvertArguments& arguments) {
   if (result.finished) {
-    std::printf("wrote %s from %s: %lld cuts, %.2f h\n", arguments.out.c_str(),
-                arguments.import.from.c_str(), static_cast<long long>(result.cuts), result.hours);
+    fmt::print("wrote {} from {}: {}, {:.2f} h\n", arguments.out, arguments.import.from,
+               counted(result.cuts, "cut"), result.hours);
   } else {
-    std::printf("stopped after %lld cuts, %.2f h; run the same command to continue\n",
-                static_cast<long long>(result.cuts), result.hours);
+    fmt::print("stopped after {}, {:.2f} h; run the same command to continue\n",
+               counted(result.cuts, "cut"), result.hours);
   }
   if (result.without_turns > 0) {
-    std::printf("%lld cuts have no turns: they have no transcript with times\n",
-                static_cast<long long>(result.without_turns));
+    fmt::print("{} no turns: there is no transcript with times\n",
+               result.without_turns == 1 ? "1 cut has"
+                                         : fmt::format("{} cuts have", result.without_turns));
   }
   if (result.skipped.empty()) return;
   std::printf("skipped %zu:\n", result.skipped.size());
@@ -76,9 +77,8 @@ void print_text(const convert::ConversionResult& result, const ConvertArguments&
 
 void print_heard(const HeardConversion& heard) {
   if (heard.turns.cuts_judged > 0) {
-    fmt::print(
-        "turns match the speech in {} of {} cuts that could be checked ({:.0f} s of audio)\n",
-        heard.turns.cuts_that_fit, counted(heard.turns.cuts_judged, "cut"), heard.seconds);
+    fmt::print("turns match the speech in {} of {} that could be checked ({:.0f} s of audio)\n",
+               heard.turns.cuts_that_fit, counted(heard.turns.cuts_judged, "cut"), heard.seconds);
   }
   for (const std::string& text : heard.warnings) fmt::print("warning: {}\n", printable(text));
 }

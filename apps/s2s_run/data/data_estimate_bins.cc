@@ -11,6 +11,7 @@
 
 #include "base/console.h"
 #include "base/progress_bar.h"
+#include "base/text.h"
 #include "s2s_run/subcommands.h"
 #include "s2s_run/tokenizer/tokenizer_file.h"
 #include "samplers/bins_2d.h"
@@ -88,10 +89,11 @@ std::string listed(const std::vector<std::string>& values) {
 void print_notes(const Measured& measured) {
   const size_t total = measured.sizes.size() + static_cast<size_t>(measured.discarded);
   if (measured.discarded > 0) {
-    std::printf("%lld of %zu cuts are outside the duration limits and were skipped.\n",
+    std::printf("Outside the duration limits and skipped: %lld of %zu cuts.\n",
                 static_cast<long long>(measured.discarded), total);
   }
-  std::printf("Estimated from %zu cuts. For the configuration:\n", measured.sizes.size());
+  fmt::print("Estimated from {}. For the configuration:\n",
+             counted(static_cast<int64_t>(measured.sizes.size()), "cut"));
 }
 
 double longest_of(const Measured& measured) {

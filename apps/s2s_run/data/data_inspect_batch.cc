@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 
+#include "base/text.h"
 #include "s2s_run/data/data_inspect_parts.h"
 
 namespace s2s::run {
@@ -50,7 +51,8 @@ std::string drawn_batch(const InspectArguments& arguments, const InspectedSet& i
       if (!batch) throw no_batch(arguments.batch, i);
     }
     rows = rows_of(*batch, *batches);
-    head = fmt::format("batch {}: {} rows", arguments.batch, rows.sequences.size());
+    head = fmt::format("batch {}: {}", arguments.batch,
+                       counted(static_cast<int64_t>(rows.sequences.size()), "row"));
     if (batch->bucket >= 0) head += fmt::format(", bucket {}", batch->bucket);
     head += "\n\n";
   } else {

@@ -105,7 +105,12 @@ void add_kinds(const char* role, const data::RecordingKinds& kinds, TableRows& r
 
 TableRows bucket_rows(const data::BucketReport& buckets) {
   TableRows rows = {{"up to, s", "cuts", "hours", "batches", "padding"}};
+  double before_s = -1;
   for (const data::BucketLine& line : buckets.lines) {
+    // Bounds estimated from few durations may be equal.
+    const bool is_repeated = line.cuts == 0 && line.upper_s == before_s;
+    before_s = line.upper_s;
+    if (is_repeated) continue;
     const double padding = line.padded_hours > 0 ? 100 * (1 - line.hours / line.padded_hours) : 0;
     rows.push_back({fmt::format("{:.2f}", line.upper_s), std::to_string(line.cuts),
                     fmt::format("{:.2f}", line.hours), std::to_string(line.batches),
@@ -189,8 +194,8 @@ std::string turn_findings(const data::TurnReport& turns) {
                     finding.examples.empty() ? "" : finding.examples.front()});
   }
   const std::string html =
-      fmt::format("<h2>Turns and speech: they match in {} of {} checked cuts</h2>",
-                  turns.cuts_that_fit, counted(turns.cuts_judged, "cut"));
+      fmt::format("<h2>Turns and speech: they match in {} of {}</h2>", turns.cuts_that_fit,
+                  counted(turns.cuts_judged, "checked cut"));
   return rows.size() > 1 ? html + table(rows) : html;
 }
 
@@ -201,8 +206,9 @@ std::string problems(const InspectResult& result) {
     for (const data::AudioProblem& problem : result.problems) {
       rows.push_back({problem.kind, problem.which, problem.cut, problem.detail});
     }
-    html += fmt::format("<h2>Audio: {} of {} cuts read, {} problems</h2>", result.cuts_heard,
-                        result.report.num_cuts, rows.size() - 1);
+    html += fmt::format("<h2>Audio: {} of {} read, {}</h2>", result.cuts_heard,
+                        counted(result.report.num_cuts, "cut"),
+                        counted(static_cast<int64_t>(rows.size()) - 1, "problem"));
     if (rows.size() > 1) html += table(rows);
     html += turn_findings(result.turns);
   }

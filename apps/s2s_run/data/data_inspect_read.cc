@@ -7,6 +7,7 @@
 #include "base/console.h"
 #include "base/interrupt.h"
 #include "base/progress_bar.h"
+#include "base/text.h"
 #include "cuts/cut_audio.h"
 #include "cuts/cuts_errors.h"
 #include "duplex/turn_findings.h"

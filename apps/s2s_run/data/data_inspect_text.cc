@@ -60,7 +60,7 @@ void print_audio(const InspectResult& result) {
         "  or remove cuts where it exceeds 0.1 %\n");
   }
   if (result.turns.cuts_judged > 0) {
-    fmt::print("turns: they match the speech in {} of {} cuts that could be checked\n",
+    fmt::print("turns: they match the speech in {} of {} that could be checked\n",
                result.turns.cuts_that_fit, counted(result.turns.cuts_judged, "cut"));
   }
 }
@@ -128,8 +128,9 @@ void print_buckets(const InspectResult& result) {
 }
 
 void print_drawn(const DrawnBatches& drawn) {
-  fmt::print("\nthe first {} batches of the run: {} cuts, {:.2f} h, padding {:.1f} %\n",
-             drawn.batches, drawn.cuts, drawn.hours, 100 * (1 - drawn.hours / drawn.padded_hours));
+  fmt::print("\nthe first {} batch{} of the run: {}, {:.2f} h, padding {:.1f} %\n", drawn.batches,
+             drawn.batches == 1 ? "" : "es", counted(drawn.cuts, "cut"), drawn.hours,
+             100 * (1 - drawn.hours / drawn.padded_hours));
   if (drawn.by_bucket.size() > 1) {
     fmt::print("  batches by bucket: {}\n", listed(drawn.by_bucket, ""));
   }

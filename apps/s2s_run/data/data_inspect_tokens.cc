@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/text.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s/kinds/data_source.h"
@@ -69,7 +70,8 @@ void print_text(const TokenCounts& counts) {
              counts.length_at(1), counts.length_at(0.5));
   fmt::print("labels: {} ({:.1f} % of the tokens); {} documents have none\n", counts.labels,
              100 * counts.share(counts.labels, counts.tokens), counts.without_labels);
-  fmt::print("{} rows in {} batches: {:.1f} % padding\n", counts.rows, counts.batches,
+  fmt::print("{} in {} batch{}: {:.1f} % padding\n", counted(counts.rows, "row"), counts.batches,
+             counts.batches == 1 ? "" : "es",
              100 * (1 - counts.share(counts.tokens, counts.positions)));
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -18,6 +19,7 @@
 #include "base/interrupt.h"
 #include "base/progress_bar.h"
 #include "base/text.h"
+#include "config/load_config.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/new_output.h"
@@ -91,6 +93,55 @@ void warn_of_empty_fields(const data::WriteSharSummary& summary,
                  "expected a recording, an array or a custom value of the cuts; fix --fields\n",
                  printable_name(fields[i].name).c_str());
   }
+}
+
+/// Keys of a data set's block that choose or change cuts when a run reads them.
+constexpr std::array kKeysOfReading = {"channel_selector",
+                                       "min_duration",
+                                       "max_duration",
+                                       "min_tps",
+                                       "max_tps",
+                                       "max_cer",
+                                       "keep",
+                                       "limit",
+                                       "sample_rate",
+                                       "noise_path",
+                                       "perturb_speed",
+                                       "truncate_duration",
+                                       "pad_min_duration",
+                                       "rir_enabled",
+                                       "concatenate",
+                                       "concatenate_samples",
+                                       "compression_enabled",
+                                       "lowpass_enabled",
+                                       "min_context_speaker_similarity",
+                                       "cut_into_windows_duration"};
+
+/// A Shar folder has the cuts as the source has them: says which keys of a configuration did not
+/// count, because a run that reads the folder needs them again.
+void note_keys_of_reading(const std::string& source) {
+  const bool is_yaml = source.ends_with(".yaml") || source.ends_with(".yml");
+  if (!is_yaml || source.starts_with("pipe:")) return;
+  Config block;
+  try {
+    const Config top = load_config(source);
+    const Config* const train = top.find_path("data.train_ds");
+    block = train != nullptr ? *train : top;
+  } catch (const Error&) {
+    return;  // a list of sources has no such keys
+  }
+  std::vector<std::string> found;
+  for (const char* const key : kKeysOfReading) {
+    const Config* const value = block.find(key);
+    const bool is_off =
+        value == nullptr || value->is_null() || (value->is_scalar() && value->text() == "false");
+    if (!is_off) found.emplace_back(key);
+  }
+  if (found.empty()) return;
+  std::fprintf(stderr,
+               "note: cuts are written whole, with all channels; these keys of %s have no effect "
+               "here, and a run that reads the folder has to have them: %s\n",
+               printable_name(source).c_str(), joined(found, ", ").c_str());
 }
 
 void print_summary(const data::WriteSharSummary& summary, const std::string& folder, bool json) {
@@ -168,6 +219,7 @@ int run_shar(SharArguments arguments, const Invocation& invocation) {
     summary.stopped = true;
   }
   warn_of_empty_fields(summary, options.writer.fields);
+  note_keys_of_reading(arguments.source);
   print_summary(summary, options.writer.folder, invocation.json);
   return static_cast<int>(summary.stopped ? ExitCode::kStopped : ExitCode::kOk);
 }

@@ -7,7 +7,6 @@
 #include "base/number_text.h"
 #include "base/text.h"
 #include "config/config_errors.h"
-#include "config/yaml_reader.h"
 
 namespace s2s::run {
 namespace {
@@ -19,12 +18,12 @@ std::string text_at(const EngineFile& file, std::string_view path) {
   return found != nullptr && found->is_scalar() ? lower(found->text()) : "";
 }
 
-double number_at(const EngineFile& file, std::string_view path, double absent) {
-  return read_number<double>(text_at(file, path)).value_or(absent);
-}
-
 int64_t stage_of(const EngineFile& file) {
-  return static_cast<int64_t>(number_at(file, "zero_optimization.stage", 0));
+  const Config* const written = file.find("zero_optimization.stage");
+  const auto stage = written == nullptr ? std::nullopt : whole_number(*written);
+  if (stage) return *stage;
+  const Config* const ours = file.config.find_path("trainer.strategy.zero_stage");
+  return ours == nullptr ? 0 : whole_number(*ours).value_or(0);
 }
 
 bool is_half(const EngineFile& file) {
@@ -55,12 +54,16 @@ void read_half(EngineFile& file, const Config& value, const char* key, const cha
   }
 }
 
+bool is_name(const Config& value) {
+  return value.is_scalar() && !value.text().empty() && value.text() != "auto";
+}
+
 /// save_dir of a monitor: output_path/job_name.
 void set_folder(const EngineFile& file, const std::string& monitor, Config& logger) {
   const Config* const path = file.find(monitor + ".output_path");
-  if (path == nullptr || !path->is_scalar() || path->text().empty()) return;
+  if (path == nullptr || !is_name(*path)) return;
   const Config* const job = file.find(monitor + ".job_name");
-  const bool has_job = job != nullptr && job->is_scalar() && !job->text().empty();
+  const bool has_job = job != nullptr && is_name(*job);
   logger["save_dir"] = Config::scalar(path->text() + (has_job ? "/" + job->text() : ""), true);
 }
 
@@ -68,63 +71,6 @@ Config named(const char* name) {
   Config component = Config::map();
   component["name"] = Config::scalar(name);
   return component;
-}
-
-struct DeepSpeedSchedule {
-  std::string_view theirs;
-  const char* ours;
-};
-constexpr std::array kSchedules = {
-    DeepSpeedSchedule{"WarmupLR", "warmup_lr"},
-    DeepSpeedSchedule{"WarmupDecayLR", "warmup_decay_lr"},
-    DeepSpeedSchedule{"WarmupCosineLR", "warmup_cosine_lr"},
-    DeepSpeedSchedule{"OneCycle", "one_cycle_lr"},
-    DeepSpeedSchedule{"LRRangeTest", "lr_range_test"},
-    // Names of transformers' schedules, which other generators write.
-    DeepSpeedSchedule{"cosine", "warmup_cosine_lr"},
-    DeepSpeedSchedule{"linear", "warmup_decay_lr"},
-};
-
-constexpr const char* kSchedule = "model.lr_scheduler.";
-
-void set_total_steps(EngineFile& file, const Config& from) {
-  const Config* const steps = file.config.find_path("trainer.max_steps");
-  if (steps != nullptr) file.set(std::string(kSchedule) + "total_num_steps", *steps, from);
-}
-
-/// transformers' cosine and linear rise linearly, and end with the run.
-void finish_transformers_schedule(EngineFile& file, const Config& type) {
-  file.set_default(std::string(kSchedule) + "warmup_type", "linear", type);
-  if (file.find("scheduler.params.total_num_steps") == nullptr) set_total_steps(file, type);
-}
-
-/// The momentum of OneCycle: AdamW's betas stay.
-bool is_of_momentum(const std::string& key) {
-  return key.starts_with("cycle_m") && key.ends_with("_mom");
-}
-
-void read_schedule_option(EngineFile& file, const std::string& key, const Config& value,
-                          const std::string& ours) {
-  const std::string path = "scheduler.params." + key;
-  const bool is_auto = value.is_scalar() && value.text() == "auto";
-  if (is_auto && key == "total_num_steps") return set_total_steps(file, value);
-  if (is_auto && key == "warmup_num_steps") {
-    return file.refuse(path, value, "no key here has this number; write it");
-  }
-  if (is_auto || value.is_null() || key == "last_batch_iteration") return;
-  if (key == "cycle_momentum") return;  // read_scheduler asked for it
-  if (is_of_momentum(key) || key == "decay_mom_rate") {
-    return file.no_effect(path, value, "the momentum stays");
-  }
-  const bool has_ratios = ours == "warmup_cosine_lr";
-  if (has_ratios && key == "warmup_min_lr" && value.is_scalar() &&
-      read_number<double>(value.text()) == 0.0) {
-    return;  // cosine begins at 0
-  }
-  if (has_ratios && key == "warmup_max_lr") {  // the optimizer's rate is the highest one
-    return file.set("model.optimizer.lr", value, value);
-  }
-  file.set(kSchedule + key, value, value);
 }
 
 }  // namespace
@@ -167,7 +113,7 @@ void read_reduce_dtype(EngineFile& file, const Config& value) {
 }
 
 void read_stage(EngineFile& file, const Config& value) {
-  const auto stage = value.is_scalar() ? read_number<int64_t>(value.text()) : std::nullopt;
+  const auto stage = whole_number(value);
   if (!stage || *stage < 0 || *stage > 3) {
     return file.findings.add(
         choice_error(file.path_of("zero_optimization.stage"), value, {"0", "1", "2", "3"}));
@@ -213,13 +159,13 @@ void read_cpu_offload_param(EngineFile& file, const Config& value) {
 }
 
 void read_hpz(EngineFile& file, const Config& value) {
-  const auto size = value.is_scalar() ? read_number<int64_t>(value.text()) : std::nullopt;
+  const auto size = whole_number(value);
   if (size && *size <= 1) return;
   file.set(std::string(kBlock) + "reshard_after_forward", value, value);
 }
 
 void read_mics(EngineFile& file, const Config& value) {
-  const auto size = value.is_scalar() ? read_number<int64_t>(value.text()) : std::nullopt;
+  const auto size = whole_number(value);
   if (size && *size <= 0) return;
   const char* const key = "zero_optimization.mics_shard_size";
   const int64_t ranks = known_data_ranks(file.config);
@@ -257,35 +203,6 @@ void read_loss_scale(EngineFile& file, const Config& value) {
   file.refuse("fp16.loss_scale", value, "a fixed loss scale is not implemented; write 0");
 }
 
-void read_scheduler(EngineFile& file, const Config& value) {
-  std::vector<std::string> known;
-  std::string name;
-  for (const DeepSpeedSchedule& schedule : kSchedules) {
-    known.emplace_back(schedule.theirs);
-    if (schedule.theirs == value.text()) name = schedule.ours;
-  }
-  if (name.empty()) {
-    return file.findings.add(choice_error(file.path_of("scheduler.type"), value, known));
-  }
-  const Config* const momentum = file.find("scheduler.params.cycle_momentum");
-  if (name == "one_cycle_lr" && (momentum == nullptr || is_switched_on(*momentum))) {
-    return file.refuse("scheduler.type", value,
-                       "the momentum is not changed here; write cycle_momentum: false in params");
-  }
-  file.set("model.lr_scheduler.name", name, value);
-  const Config* const params = file.find("scheduler.params");
-  const bool is_another = file.config.find_path("model.lr_scheduler.name")->text() != name;
-  if (is_another || params == nullptr) return;  // the name is a finding already
-  for (const auto& [key, option] : params->entries()) {
-    read_schedule_option(file, key, option, name);
-  }
-  if (value.text() == "cosine" || value.text() == "linear") {
-    finish_transformers_schedule(file, value);
-  } else if (name == "warmup_decay_lr" && params->find("warmup_max_lr") == nullptr) {
-    file.set_default("model.lr_scheduler.warmup_max_lr", "0.001", value);  // DeepSpeed's default
-  }
-}
-
 void read_recompute(EngineFile& file, const Config& value) {
   const Config* const ours = file.config.find_path("trainer.strategy.activation_checkpointing");
   const bool is_on_here = ours != nullptr && ours->is_scalar() && ours->text() != "none";
@@ -313,24 +230,29 @@ void read_wandb(EngineFile& file, const Config& value) {
   for (const auto& [theirs, ours] : {std::pair("project", "project"), std::pair("group", "group"),
                                      std::pair("team", "entity")}) {
     const Config* const found = file.find("wandb." + std::string(theirs));
-    if (found != nullptr && !found->is_null()) logger[ours] = *found;
+    if (found != nullptr && is_name(*found)) logger[ours] = *found;
   }
   file.add_logger(std::move(logger), value);
 }
 
 void read_sequence_parallel(EngineFile& file, const Config& value) {
-  if (value.is_scalar() && read_number<int64_t>(value.text()) == 1) return;
+  if (whole_number(value) == 1) return;
   file.refuse("sequence_parallel_size", value, "write trainer.strategy: {name: model_parallel}");
 }
 
 void read_tensor_parallel(EngineFile& file, const Config& value) {
-  const auto size = value.is_scalar() ? read_number<int64_t>(value.text()) : std::nullopt;
+  const auto size = whole_number(value);
   if (size && *size <= 1) return;
   file.set("trainer.strategy.tensor_parallel_size", value, value);
 }
 
 void finish_deepspeed(EngineFile& file) {
   finish_optimizer(file);
+  finish_scheduler(file);
+  const Config* const stage = file.find("zero_optimization.stage");
+  if (stage != nullptr && stage->is_scalar() && stage->text() == "auto") {
+    file.set_default(std::string(kBlock) + "zero_stage", "2", *stage);  // accelerate's default
+  }
   const bool is_bf16 = file.is_true("bf16.enabled") || file.is_true("bfloat16.enabled");
   const Config* const precision = file.config.find_path("trainer.precision");
   if (is_bf16 && precision != nullptr && precision->text() != "bf16-true") {

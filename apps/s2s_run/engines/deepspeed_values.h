@@ -32,6 +32,8 @@ void read_optimizer_eps(EngineFile& file, const Config& value);
 /// DeepSpeed's defaults of the options that the file leaves out.
 void finish_optimizer(EngineFile& file);
 void read_scheduler(EngineFile& file, const Config& value);
+/// Says that options of a schedule without a name have no effect.
+void finish_scheduler(EngineFile& file);
 void read_recompute(EngineFile& file, const Config& value);
 void read_tensorboard(EngineFile& file, const Config& value);
 void read_wandb(EngineFile& file, const Config& value);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/number_text.h"
 #include "comm/launch_environment.h"
 #include "config/config_errors.h"
 #include "config/run_blocks.h"
@@ -20,8 +19,8 @@ constexpr const char* kAccumulation = "trainer.accumulate_grad_batches";
 /// A number of at least 1, or nothing.
 std::optional<int64_t> number_at(const Config& config, std::string_view path) {
   const Config* const found = config.find_path(path);
-  if (found == nullptr || !found->is_scalar()) return std::nullopt;
-  const auto number = read_number<int64_t>(found->text());
+  if (found == nullptr) return std::nullopt;
+  const auto number = whole_number(*found);
   return number && *number >= 1 ? number : std::nullopt;
 }
 
@@ -122,7 +121,7 @@ int64_t known_data_ranks(const Config& config) {
 void read_global_batch(EngineFile& file) {
   const Config* const value = file.find("train_batch_size");
   if (value == nullptr || value->is_null() || value->text() == "auto") return;
-  const auto global = value->is_scalar() ? read_number<int64_t>(value->text()) : std::nullopt;
+  const auto global = whole_number(*value);
   if (!global || *global < 1) {
     return file.findings.add(
         type_error(file.path_of("train_batch_size"), *value, "a number of sequences, or auto"));

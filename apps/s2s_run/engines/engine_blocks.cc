@@ -72,29 +72,43 @@ void read_mixed_precision(EngineFile& file, const Config& value) {
   file.findings.add(choice_error(file.path_of("mixed_precision"), value, {"no", "fp16", "bf16"}));
 }
 
+/// training.warmup_steps, which counts before warmup_ratio; 0 without it.
+int64_t warmup_steps(const EngineFile& file) {
+  const Config* const steps = file.find("warmup_steps");
+  return steps == nullptr ? 0 : whole_number(*steps).value_or(0);
+}
+
 /// The warm-up is a part of the schedule.
 void read_schedule_type(EngineFile& file, const Config& value) {
   const std::string type = value.text();
   if (type == "constant") return;  // no schedule
-  if (type != "cosine" && type != "linear") {
-    return file.findings.add(
-        choice_error(file.path_of("lr_scheduler_type"), value, {"constant", "cosine", "linear"}));
+  static const std::vector<std::string> kTypes = {"constant", "constant_with_warmup", "cosine",
+                                                  "linear"};
+  if (!contains(kTypes, type)) {
+    return file.findings.add(choice_error(file.path_of("lr_scheduler_type"), value, kTypes));
   }
   const Config* const ratio = file.find("warmup_ratio");
   const Config* const steps = file.config.find_path("trainer.max_steps");
+  const int64_t warmup = warmup_steps(file);
   if (type == "cosine") {
     file.set("model.lr_scheduler.name", "cosine_annealing", value);
-    if (ratio != nullptr) file.set("model.lr_scheduler.warmup_ratio", *ratio, *ratio);
+    if (warmup > 0) {
+      file.set("model.lr_scheduler.warmup_steps", std::to_string(warmup), value);
+    } else if (ratio != nullptr) {
+      file.set("model.lr_scheduler.warmup_ratio", *ratio, *ratio);
+    }
     if (steps != nullptr) file.set("model.lr_scheduler.max_steps", *steps, value);
     return;
   }
-  file.set("model.lr_scheduler.name", "warmup_decay_lr", value);
+  const bool falls = type == "linear";
+  file.set("model.lr_scheduler.name", falls ? "warmup_decay_lr" : "warmup_lr", value);
   file.set("model.lr_scheduler.warmup_type", "linear", value);
   if (steps == nullptr) return;  // total_num_steps is missing then, which is said
-  file.set("model.lr_scheduler.total_num_steps", *steps, value);
+  if (falls) file.set("model.lr_scheduler.total_num_steps", *steps, value);
   const double share = ratio == nullptr ? 0 : read_number<double>(ratio->text()).value_or(0);
   const double all = read_number<double>(steps->text()).value_or(0);
-  const auto count = std::max<int64_t>(1, static_cast<int64_t>(share * all));
+  const auto part = std::max<int64_t>(1, static_cast<int64_t>(share * all));
+  const int64_t count = warmup > 0 ? warmup : part;
   file.set("model.lr_scheduler.warmup_num_steps", std::to_string(count), value);
 }
 
@@ -117,10 +131,14 @@ void read_optimizer_name(EngineFile& file, const Config& value) {
 }
 
 void read_epochs(EngineFile& file, const Config& value) {
-  if (file.config.find_path("trainer.max_steps") != nullptr) {
-    return file.no_effect("epochs", value, "trainer.max_steps is the length of a run");
+  const char* key = "epochs";
+  for (const char* const other : {"num_epochs", "num_train_epochs"}) {
+    if (file.find(other) == &value) key = other;
   }
-  file.refuse("epochs", value,
+  const bool has_steps =
+      file.config.find_path("trainer.max_steps") != nullptr || file.find("max_steps") != nullptr;
+  if (has_steps) return file.no_effect(key, value, "trainer.max_steps is the length of a run");
+  file.refuse(key, value,
               "the length of a run is given in steps, not epochs: write trainer.max_steps");
 }
 
@@ -142,13 +160,31 @@ constexpr auto kTraining = std::to_array<EngineKey>({
      read_optimizer_name},
     {"lr_scheduler_type", kRead,
      "constant: no `model.lr_scheduler`; cosine: `model.lr_scheduler.name: cosine_annealing`; "
-     "linear: `warmup_decay_lr`",
+     "linear: `warmup_decay_lr`; constant_with_warmup: `warmup_lr`",
      read_schedule_type},
-    {"warmup_ratio", kRead, "the warm-up of that schedule", read_later},
+    {"warmup_ratio", kRead, "the warm-up of that schedule, as a part of `trainer.max_steps`",
+     read_later},
+    {"warmup_steps", kRead, "the warm-up of that schedule; counts before warmup_ratio", read_later},
     {"max_steps", kRead, "trainer.max_steps"},
     {"seed", kRead, "trainer.seed"},
     {"max_seq_length", kRead, "data.train_ds.max_seq_len"},
     {"epochs", kRead, "refused without `trainer.max_steps`; otherwise no effect", read_epochs},
+    {"num_epochs", kRead, "as `epochs`", read_epochs},
+    {"num_train_epochs", kRead, "as `epochs`", read_epochs},
+    {"per_device_train_batch_size", kRead, "data.train_ds.batch_size"},
+    {"logging_steps", kRead, "trainer.log_every_n_steps"},
+    {"save_steps", kRead, "exp_manager.checkpoint_callback_params.every_n_train_steps"},
+    {"eval_steps", kRead, "trainer.val_check_interval"},
+    {"output_dir", kRead, "exp_manager.explicit_log_dir"},
+    {"optim", kRead, "as `optimizer`", read_optimizer_name},
+    {"bf16", kRead, "true: `trainer.precision: bf16-mixed`",
+     [](EngineFile& file, const Config& value) {
+       if (is_switched_on(value)) file.set_precision("bf16-mixed", value);
+     }},
+    {"fp16", kRead, "true: `trainer.precision: 16-mixed`",
+     [](EngineFile& file, const Config& value) {
+       if (is_switched_on(value)) file.set_precision("16-mixed", value);
+     }},
     {"gradient_based_pruning", kOnlyOff, "pruning is not implemented; remove it"},
 });
 
@@ -164,9 +200,10 @@ class Blocks {
     EngineFile file(config_, block, "training", findings_, notes_);
     file.read(kTraining);
     file.add_notes();
-    const Config* const report_to = block.find("report_to");
     config_.erase("training");
-    if (report_to != nullptr) config_["training"]["report_to"] = *report_to;
+    for (const char* const key : {"report_to", "warmup_ratio", "warmup_steps"}) {  // read later
+      if (const Config* const value = block.find(key)) config_["training"][key] = *value;
+    }
   }
 
   void read_distributed() {

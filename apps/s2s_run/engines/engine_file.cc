@@ -3,6 +3,7 @@
 #include "s2s_run/engines/engine_file.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/number_text.h"
 #include "base/text.h"
@@ -48,6 +49,32 @@ bool is_block(EngineKeys keys, const std::string& key) {
                      [&](const EngineKey& row) { return row.key.starts_with(key + "."); });
 }
 
+/// JSON has no comments, so that files write keys for them.
+bool is_comment(const std::string& name) {
+  const std::string word = lower(stripped(name, "_/#$ "));
+  return name.starts_with("_") || name.starts_with("//") || name.starts_with("#") ||
+         word == "comment" || word == "comments";
+}
+
+/// Whether the option at `path` counts something.
+bool is_count(const std::string& path) {
+  static const std::vector<std::string> kEnds = {"_steps", "_batches", "_size", ".devices",
+                                                 "_nodes", "_stage",   ".seed", "_len"};
+  return std::any_of(kEnds.begin(), kEnds.end(),
+                     [&](const std::string& end) { return path.ends_with(end); });
+}
+
+/// JSON writes counts as 1e5, too.
+Config plain_number(const std::string& path, const Config& value) {
+  if (!value.is_scalar() || value.quoted() || read_number<int64_t>(value.text())) return value;
+  const auto number = whole_number(value);
+  const bool has_exponent = value.text().find_first_of("eE") != std::string::npos;
+  if (!number || !(has_exponent || is_count(path))) return value;
+  Config plain = Config::scalar(std::to_string(*number));
+  plain.set_origin(value.origin());
+  return plain;
+}
+
 /// "bf16" of bf16-true, bf16-mixed and bf16.
 std::string dtype_of_precision(const std::string& precision) {
   if (precision.starts_with("bf16")) return "bf16";
@@ -65,6 +92,15 @@ bool is_switched_on(const Config& value) {
   }
   static const std::vector<std::string> kOff = {"false", "0", "no", "none", "", "off", "auto"};
   return !contains(kOff, lower(value.text()));
+}
+
+std::optional<int64_t> whole_number(const Config& value) {
+  if (!value.is_scalar()) return std::nullopt;
+  if (const auto whole = read_number<int64_t>(value.text())) return whole;
+  const auto number = read_number<double>(value.text());
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  if (!number || *number != std::floor(*number) || std::abs(*number) > kExact) return std::nullopt;
+  return static_cast<int64_t>(*number);
 }
 
 bool says_the_same(const Config& a, const Config& b) {
@@ -104,10 +140,26 @@ void EngineFile::read(EngineKeys keys, const std::string& prefix) {
     } else if (is_block(keys, key)) {
       read(keys, key);
     } else {
-      const std::string parent = prefix.empty() ? place_ : path_of(prefix);
-      findings.add(unknown_key_error(name, parent, value, names_below(keys, prefix)));
+      read_unknown(keys, prefix, name, value);
     }
   }
+}
+
+void EngineFile::read_unknown(EngineKeys keys, const std::string& prefix, const std::string& name,
+                              const Config& value) {
+  const std::string key = prefix.empty() ? name : prefix + "." + name;
+  if (is_comment(name)) return no_effect(key, value, "a comment");
+  const bool is_block_of_switch = value.is_map() && value.find("enabled") != nullptr;
+  if (is_block_of_switch && !is_switched_on(value)) {
+    return no_effect(key, value, "it is switched off");
+  }
+  const std::vector<std::string> known = names_below(keys, prefix);
+  if (passes_unknown_ && prefix.empty() && nearest_name(name, known).empty()) {
+    notes.warnings.push_back(config_place(path_of(key), value) +
+                             ": neither s2s nor the engine knows this key; it has no effect");
+    return;
+  }
+  findings.add(unknown_key_error(name, prefix.empty() ? place_ : path_of(prefix), value, known));
 }
 
 void EngineFile::read_entry(EngineKeys keys, const std::string& key, const Config& value) {
@@ -134,7 +186,8 @@ void EngineFile::add_notes() {
   }
 }
 
-void EngineFile::set(const std::string& path, const Config& value, const Config& from) {
+void EngineFile::set(const std::string& path, const Config& given, const Config& from) {
+  const Config value = plain_number(path, given);
   const Config* const ours = config.find_path(path);
   if (ours != nullptr && !ours->is_null()) {
     Config theirs = value;

@@ -3,6 +3,8 @@
 // format is a table of its keys; core/docs/reference/engine_files.md is printed from the same
 // tables.
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +54,9 @@ class EngineFile {
 
   /// Reads each entry by its row. `prefix`: the block of the table that the node is; "": all of it.
   void read(EngineKeys keys, const std::string& prefix = "");
+  /// Keys at the top that the engine itself does not read become warnings, unless one of the table
+  /// has nearly the same name.
+  void pass_unknown_keys() { passes_unknown_ = true; }
   /// One note for what was set, and one for the values that are "auto".
   void add_notes();
 
@@ -82,14 +87,19 @@ class EngineFile {
 
  private:
   void read_entry(EngineKeys keys, const std::string& key, const Config& value);
+  void read_unknown(EngineKeys keys, const std::string& prefix, const std::string& name,
+                    const Config& value);
 
   const Config& node_;
   std::string place_;
+  bool passes_unknown_ = false;
   std::vector<std::string> set_, autos_;
 };
 
 /// Whether a value switches something on: true, a name, a map without `enabled: false`.
 bool is_switched_on(const Config& value);
+/// The whole number of a scalar: 8, 8.0, "8" and 8e0.
+std::optional<int64_t> whole_number(const Config& value);
 /// Whether two scalars say the same, numbers by value (5e8 and 500000000).
 bool says_the_same(const Config& a, const Config& b);
 

@@ -1,16 +1,23 @@
 // trainer.strategy: {name: deepspeed, config: FILE}, and the same for fsdp and accelerate.
 
+#include <filesystem>
+#include <utility>
+
 #include "base/text.h"
 #include "config/config_errors.h"
 #include "config/distrusted_files.h"
 #include "config/interpolation.h"
 #include "config/load_config.h"
+#include "config/nearest_file.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/config/foreign_keys.h"
 #include "s2s_run/engines/deepspeed_values.h"
 #include "s2s_run/engines/engine_file.h"
 
 namespace s2s::run {
 namespace {
+
+namespace fs = std::filesystem;
 
 enum class Format { kNone, kDeepSpeed, kFsdp, kAccelerate };
 
@@ -70,17 +77,34 @@ class StrategyFile {
     }
   }
 
-  void read(Format format, const Config& given) {
-    std::string place = "trainer.strategy.config";
-    const Config node = node_of(given, place);
+  void read(Format format, const Config& given, std::string place = "trainer.strategy.config") {
+    const char* const content = format == Format::kDeepSpeed ? "a JSON file of DeepSpeed"
+                                : format == Format::kFsdp    ? "a file of FSDP's settings"
+                                                             : "a file of accelerate config";
+    const Config node = node_of(given, place, content);
     if (node.is_null()) return;
     if (format == Format::kDeepSpeed) read_deepspeed(node, place);
     if (format == Format::kFsdp) read_fsdp(node, place);
     if (format == Format::kAccelerate) read_accelerate(node, place);
   }
 
+  /// `given` names a file that is not there.
+  static Error no_file(const Config& given, const std::string& key, const std::string& content) {
+    const fs::path path = given.text();
+    const fs::path beside = fs::path(given.origin().source).parent_path() / path.filename();
+    std::error_code ignored;
+    std::string nearest;
+    if (given.origin().line > 0 && fs::exists(beside, ignored)) nearest = beside.string();
+    if (nearest.empty()) nearest = nearest_file(path);
+    return config_error(
+        "config/no-file",
+        config_place(key, given) + ": there is no file '" + printable_name(path.string()) +
+            "'; expected " + content + ", with its path from the folder in which s2s-run runs" +
+            (nearest.empty() ? "" : "; did you mean '" + printable_name(nearest) + "'?"));
+  }
+
   /// The content of a file, or of a map that is written in its place. Errors become findings.
-  Config node_of(const Config& given, std::string& place) {
+  Config node_of(const Config& given, std::string& place, const std::string& content) {
     if (given.is_map()) return given;
     if (is_distrusted(given.origin())) {
       findings_.add(Error(ExitCode::kConfig, "config/engine-key",
@@ -90,7 +114,9 @@ class StrategyFile {
       return {};
     }
     try {
-      place = given.as_string(place);
+      const std::string key = std::exchange(place, given.as_string(place));
+      std::error_code ignored;
+      if (!fs::exists(place, ignored)) throw no_file(given, key, content);
       return load_config(place);
     } catch (const Error& error) {
       findings_.add(error);
@@ -100,6 +126,7 @@ class StrategyFile {
 
   void read_deepspeed(const Config& node, const std::string& place) {
     EngineFile file(config_, node, place, findings_, notes_);
+    file.pass_unknown_keys();
     file.read(deepspeed_keys());
     read_global_batch(file);
     finish_deepspeed(file);
@@ -140,7 +167,9 @@ class StrategyFile {
       if (inner != nullptr && !inner->is_null()) read_fsdp(*inner, place + ": fsdp_config");
     } else if (text == "DEEPSPEED") {
       const Config* const inner = node.find_path("deepspeed_config.deepspeed_config_file");
-      if (inner != nullptr && !inner->is_null()) return read(Format::kDeepSpeed, *inner);
+      if (inner != nullptr && !inner->is_null() && inner->text() != "none") {
+        return read(Format::kDeepSpeed, *inner, "deepspeed_config.deepspeed_config_file");
+      }
       name_by_stage();
     } else {
       ours_ = "ddp";
@@ -154,10 +183,31 @@ class StrategyFile {
   std::string ours_ = "fsdp";
 };
 
+/// The warm-up of `training`, which schedules have read.
+void drop_warmup(Config& config, ConfigNotes& notes) {
+  Config* const training = config.find("training");
+  if (training == nullptr || !training->is_map()) return;
+  const Config* const schedule = config.find_path("model.lr_scheduler");
+  for (const char* const key : {"warmup_ratio", "warmup_steps"}) {
+    const Config* const value = training->find(key);
+    if (value == nullptr) continue;
+    const bool is_none = !is_switched_on(*value) || whole_number(*value) == 0;
+    if (!is_none && (schedule == nullptr || schedule->is_null())) {
+      notes.warnings.push_back(config_place(std::string("training.") + key, *value) +
+                               " has no effect without a schedule; write "
+                               "training.lr_scheduler_type: linear, cosine or "
+                               "constant_with_warmup");
+    }
+    training->erase(key);
+  }
+  if (training->entries().empty()) config.erase("training");
+}
+
 }  // namespace
 
 void translate_engine_file(Config& config, Findings& findings, ConfigNotes& notes) {
   StrategyFile(config, findings, notes).run();
+  drop_warmup(config, notes);
 }
 
 }  // namespace s2s::run

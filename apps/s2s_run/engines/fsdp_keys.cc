@@ -145,7 +145,9 @@ void read_environment(EngineFile& file, const Config& value) {
 
 void read_accelerate_precision(EngineFile& file, const Config& value) {
   const std::string type = lower(value.text());
-  const char* const ours = type == "no"     ? "32-true"
+  // YAML 1.1 writers turn `no` into false.
+  const bool is_no = type == "no" || type == "false" || type == "fp32";
+  const char* const ours = is_no            ? "32-true"
                            : type == "bf16" ? "bf16-mixed"
                            : type == "fp16" ? "16-mixed"
                                             : nullptr;
@@ -153,10 +155,34 @@ void read_accelerate_precision(EngineFile& file, const Config& value) {
   file.findings.add(choice_error(file.path_of("mixed_precision"), value, {"no", "fp16", "bf16"}));
 }
 
+/// mixed_precision of files of accelerate before 0.7, as accelerate converts it.
+void read_old_fp16(EngineFile& file, const Config& value) {
+  if (file.find("mixed_precision") != nullptr) {
+    return file.no_effect("fp16", value, "mixed_precision is written");
+  }
+  file.set_precision(is_switched_on(value) ? "16-mixed" : "32-true", value);
+}
+
+/// dynamo_config of older files, as accelerate converts it.
+void read_old_dynamo(EngineFile& file, const Config& value) {
+  if (is_switched_on(value)) {
+    file.refuse("dynamo_backend", value, "modules are not compiled; write 'NO'");
+  }
+}
+
+/// Sizes of 1 split nothing.
+void read_parallelism(EngineFile& file, const Config& value) {
+  for (const auto& [key, size] : value.entries()) {
+    if (!key.ends_with("_size") || whole_number(size).value_or(2) <= 1) continue;
+    return file.refuse("parallelism_config." + key, size,
+                       "write replicate_size and tensor_parallel_size in trainer.strategy");
+  }
+}
+
 /// -1 and what is no number: 0.
 int64_t count_of(const Config* node) {
   if (node == nullptr || !node->is_scalar()) return 0;
-  return std::max<int64_t>(0, read_number<int64_t>(node->text()).value_or(0));
+  return std::max<int64_t>(0, whole_number(*node).value_or(0));
 }
 
 void read_processes(EngineFile& file, const Config& value) {
@@ -175,7 +201,7 @@ void read_cpu(EngineFile& file, const Config& value) {
 }
 
 void read_zero_stage(EngineFile& file, const Config& value) {
-  const auto stage = value.is_scalar() ? read_number<int64_t>(value.text()) : std::nullopt;
+  const auto stage = whole_number(value);
   if (!stage || *stage < 0 || *stage > 3) {
     return file.findings.add(
         choice_error(file.path_of("deepspeed_config.zero_stage"), value, {"0", "1", "2", "3"}));
@@ -262,8 +288,14 @@ constexpr auto kAccelerate = std::to_array<EngineKey>({
     {"fp8_config", kOnlyOff, why::kNot},
     {"megatron_lm_config", kOnlyOff,
      "write trainer.strategy: {name: model_parallel, tensor_parallel_size: N}"},
-    {"parallelism_config", kOnlyOff,
-     "write replicate_size and tensor_parallel_size in trainer.strategy"},
+    {"parallelism_config", kRead,
+     "accepted with sizes of 1; write replicate_size and tensor_parallel_size in trainer.strategy",
+     read_parallelism},
+    {"fp16", kRead, "an old name of `mixed_precision: fp16`", read_old_fp16},
+    {"dynamo_backend", kRead, "an old place of `dynamo_config.dynamo_backend`", read_old_dynamo},
+    {"ipex_config", kNoEffect, "kernels are chosen by the device"},
+    {"use_mps_device", kOnlyOff, "there is no MPS device; remove it"},
+    {"num_cpu_threads_per_process", kNoEffect, "trainer.num_threads decides"},
 });
 
 }  // namespace

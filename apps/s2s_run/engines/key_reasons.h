@@ -18,6 +18,7 @@ constexpr const char* kNvme = "this concerns NVMe, which is not used";
 constexpr const char* kScale =
     "the loss scale starts at 65536, doubles after 2000 good steps and halves after each overflow, "
     "as torch.amp.GradScaler's";
+constexpr const char* kUnscaled = "losses in bfloat16 are not scaled";
 constexpr const char* kHostAdam = "LibTorch's fused AdamW uses the threads of the process";
 constexpr const char* kAnyOptimizer = "every optimizer is a plugin";
 constexpr const char* kMeasured = "metrics.jsonl always has times and memory of each step";

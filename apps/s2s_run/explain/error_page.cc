@@ -58,10 +58,12 @@ void finish(std::vector<ErrorEntry>& open, std::vector<ErrorEntry>& entries) {
 
 /// Several ids may share a section: "### a/b, a/c".
 void begin_entries(std::string_view ids, const ErrorEntry& section, std::vector<ErrorEntry>& open) {
+  const std::string heading(ids);
   while (!ids.empty()) {
     const size_t end = ids.find(", ");
     open.push_back(section);
     open.back().id = ids.substr(0, end);
+    open.back().heading = heading;
     ids.remove_prefix(end == std::string_view::npos ? ids.size() : end + 2);
   }
 }

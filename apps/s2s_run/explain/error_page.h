@@ -18,8 +18,9 @@ namespace s2s::run {
 struct ErrorEntry {
   std::string id;  // "config/type"
   int exit_code = 1;
-  std::string area;  // the heading above: "Configuration"
-  std::string text;  // what happened and what to do: lines of Markdown without links
+  std::string heading;  // of the section: "config/type", or several ids
+  std::string area;     // the heading above: "Configuration"
+  std::string text;     // what happened and what to do: lines of Markdown without links
   /// The first sentence.
   std::string cause() const;
 };

@@ -64,9 +64,12 @@ std::string filled(const std::string& text) {
   std::istringstream lines(text);
   std::string out;
   size_t column = 0;  // 0: no open paragraph
+  bool is_code = false;
   for (std::string line; std::getline(lines, line);) {
-    const bool is_plain =
-        !line.empty() && std::string_view("-|` #").find(line[0]) == std::string_view::npos;
+    const bool is_fence = line.starts_with("```");
+    const bool is_plain = !is_code && !is_fence && !line.empty() &&
+                          std::string_view("-| #").find(line[0]) == std::string_view::npos;
+    is_code = is_code != is_fence;
     if (!is_plain) {
       out += (column > 0 ? "\n" : "") + line + "\n";
       column = 0;
@@ -84,9 +87,11 @@ std::string filled(const std::string& text) {
 }
 
 void print_entry(const ErrorEntry& entry) {
+  // As pages of Markdown make it from a heading, which may name several ids.
   std::string page_anchor;
-  for (const char c : entry.id) {
-    if (c != '/') page_anchor += c;
+  for (const char c : entry.heading) {
+    if (c == ' ') page_anchor += '-';
+    if (c != '/' && c != ',' && c != ' ') page_anchor += c;
   }
   std::printf("[%s]  %s, exit code %d\n\n%s\n\nsee: core/docs/reference/errors.md#%s\n",
               entry.id.c_str(), entry.area.c_str(), entry.exit_code, filled(entry.text).c_str(),
@@ -113,6 +118,7 @@ int explain(const ExplainArguments& arguments, const Invocation& invocation) {
       rows.push_back({entry.id, std::to_string(entry.exit_code), entry.cause()});
     }
     print_columns(rows);
+    std::printf("%zu ids; s2s-run explain ID explains one\n", entries.size());
   }
   return 0;
 }

@@ -18,8 +18,9 @@ void require_rank_command(const std::string& launcher, const std::vector<std::st
 
 /// The command line of this process, as a comment of what it writes.
 std::string own_command_line();
-/// Writes a generated file and its folder; "-": to standard output. Errors: [launch/output] when it
-/// exists and `overwrites` is false, [io/write].
+/// Writes a generated file and its folder; "-": to standard output. A file that `launch` wrote is
+/// overwritten. Errors: [launch/output] when another one exists and `overwrites` is false,
+/// [io/write].
 void write_launch_file(const std::string& file, const std::string& text, bool overwrites);
 
 /// A configuration in place of a rank's command, and the engine whose file it names.

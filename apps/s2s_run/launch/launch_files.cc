@@ -1,11 +1,13 @@
 // s2s-run launch deepspeed, fsdp and launcher: write a file that configures DeepSpeed or FSDP, and
 // a script that starts a run. The flags are those of distributed_setup.py in LLM recipes.
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
+#include "base/foreign_json.h"
 #include "launch/engine_configs.h"
 #include "launch/shell_words.h"
 #include "s2s/error.h"
@@ -18,7 +20,32 @@ namespace fs = std::filesystem;
 
 Error exists_error(const std::string& file) {
   return {ExitCode::kUsage, "launch/output",
-          file + " exists\n  next:      give another -o FILE, or --force to overwrite it"};
+          file +
+              " exists, and s2s-run launch did not write it as it is now\n  next:      give "
+              "another -o FILE, or --force to overwrite it"};
+}
+
+/// The text of a small file, or "".
+std::string text_of(const std::string& file) {
+  constexpr size_t kMostBytes = size_t{1} << 20;
+  std::ifstream in(file, std::ios::binary);
+  std::string text(kMostBytes, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(kMostBytes));
+  text.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
+  return text;
+}
+
+/// Scripts say in their second line who wrote them. Files of an engine have no comments: those that
+/// `launch` writes are known by having its values and nothing else.
+bool is_written_by_launch(const std::string& file) {
+  if (!fs::is_regular_file(file)) return false;
+  const std::string text = text_of(file);
+  const size_t second = text.find('\n') + 1;
+  if (text.starts_with("#!") && text.compare(second, 21, "# Written by: s2s-run") == 0) return true;
+  const auto json = try_parse_foreign_json<nlohmann::ordered_json>(text);
+  if (!json.is_object()) return false;
+  return json == launch::deepspeed_file(launch::deepspeed_values(json)) ||
+         json == launch::fsdp_file(launch::fsdp_values(json));
 }
 
 Error write_error(const std::string& file) {
@@ -109,7 +136,7 @@ void write_launch_file(const std::string& file, const std::string& text, bool ov
     std::fwrite(text.data(), 1, text.size(), stdout);
     return;
   }
-  if (!overwrites && fs::exists(file)) throw exists_error(file);
+  if (!overwrites && fs::exists(file) && !is_written_by_launch(file)) throw exists_error(file);
   std::error_code failed;
   const fs::path folder = fs::path(file).parent_path();
   if (!folder.empty()) fs::create_directories(folder, failed);

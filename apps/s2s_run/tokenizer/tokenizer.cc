@@ -78,14 +78,19 @@ void for_each_line(const CodeArguments& arguments, const Visit& visit) {
   for (std::string line; std::getline(std::cin, line);) visit(line, place("standard input"));
 }
 
+/// BOS and EOS, where the tokenizer has them. Errors: [tokenizer/special-ids] when it has none.
+void add_special(std::vector<int64_t>& ids, const Tokenizer& tokenizer) {
+  const SpecialIds known = tokenizer.known_special_ids();
+  if (known.bos < 0 && known.eos < 0) tokenizer.special_ids();  // which says so
+  if (known.bos >= 0) ids.insert(ids.begin(), known.bos);
+  if (known.eos >= 0) ids.push_back(known.eos);
+}
+
 int encode(const CodeArguments& arguments, const Invocation& invocation) {
   const TokenizerFile tokenizer = open_tokenizer(arguments, invocation);
   for_each_line(arguments, [&](const std::string& line, const std::string& place) {
     std::vector<int64_t> ids = tokenizer->encode(parse_text(line, place, invocation.json));
-    if (arguments.special) {
-      ids.insert(ids.begin(), tokenizer->special_ids().bos);
-      ids.push_back(tokenizer->special_ids().eos);
-    }
+    if (arguments.special) add_special(ids, *tokenizer);
     std::cout << nlohmann::json(ids).dump() << '\n';
   });
   return 0;
@@ -110,7 +115,7 @@ std::vector<int64_t> parse_ids(const std::string& line, const std::string& place
 
 /// Decodes text; special ids become their pieces.
 std::string decode_with_special(const std::vector<int64_t>& ids, const Tokenizer& tokenizer) {
-  const SpecialIds& special = tokenizer.special_ids();
+  const SpecialIds special = tokenizer.known_special_ids();
   std::string text;
   std::vector<int64_t> plain;
   const auto flush = [&] {
@@ -129,6 +134,19 @@ std::string decode_with_special(const std::vector<int64_t>& ids, const Tokenizer
   return text;
 }
 
+/// A SentencePiece model without PAD takes its unknown token for it, and a text channel would hide
+/// that. A decoded text shows it, as the library does.
+TokenizerFile open_for_decoding(CodeArguments& arguments, const Invocation& invocation) {
+  const bool may_hide =
+      !arguments.pad_id && !arguments.special &&
+      tokenizer_component_for(arguments.path, arguments.plugin) == "sentencepiece";
+  if (may_hide) {
+    const int64_t eos = open_tokenizer(arguments, invocation)->known_special_ids().eos;
+    if (eos >= 0) arguments.pad_id = eos;
+  }
+  return open_tokenizer(arguments, invocation);
+}
+
 /// Joins `5 6 7` on the command line to one list.
 void join_ids(CodeArguments& arguments) {
   if (arguments.words.empty() || arguments.words[0].starts_with('[')) return;
@@ -138,7 +156,7 @@ void join_ids(CodeArguments& arguments) {
 int decode(const CodeArguments& asked, const Invocation& invocation) {
   CodeArguments arguments = asked;
   join_ids(arguments);
-  const TokenizerFile tokenizer = open_tokenizer(arguments, invocation);
+  const TokenizerFile tokenizer = open_for_decoding(arguments, invocation);
   if (!invocation.json) write_standard_output_as_it_is();
   for_each_line(arguments, [&](const std::string& line, const std::string& place) {
     const std::vector<int64_t> ids = parse_ids(line, place, tokenizer->vocab_size());
@@ -188,7 +206,7 @@ void add_code_command(const Command& group, const char* name, const char* descri
   command.option("--plugin", arguments.plugin,
                  "plugin that reads the tokenizer, if the file name does not determine it");
   command.json("texts are JSON strings, which may contain line breaks");
-  command.flag("--special", arguments.special, "add BOS and EOS");
+  command.flag("--special", arguments.special, "add BOS and EOS, if the tokenizer has them");
   command.option("--bos-id", arguments.bos_id, "BOS id, instead of the one in the file");
   command.option("--eos-id", arguments.eos_id, "EOS id, instead of the one in the file");
   command.option("--pad-id", arguments.pad_id, "PAD id, instead of the one in the file");

@@ -75,7 +75,8 @@ Batch ConversationRows::collate(const std::vector<const RowContent*>& rows) cons
   for (size_t a = 0; a < audios.size(); ++a) {
     audios_AS[static_cast<int64_t>(a)].narrow(0, 0, lengths[a]).copy_(audios[a]);
   }
-  const auto pad = static_cast<double>(tokenizer_.special_ids().pad);
+  const int64_t known = tokenizer_.known_special_ids().pad;
+  const auto pad = static_cast<double>(known >= 0 ? known : tokenizer_.special_ids().pad);
   batch.others["audios"] = audios_AS;
   batch.others["audio_lens"] = at::tensor(lengths, at::kLong);
   batch.others["input_ids"] = left_padded<int64_t>(

@@ -115,8 +115,8 @@ class PromptWriter {
     if (form.has_eos) add_eos(counts);
   }
 
-  void add_bos(bool counts) { add(special(tokenizer_.special_ids().bos, "BOS"), counts); }
-  void add_eos(bool counts) { add(special(tokenizer_.special_ids().eos, "EOS"), counts); }
+  void add_bos(bool counts) { add(special(tokenizer_.known_special_ids().bos, "BOS"), counts); }
+  void add_eos(bool counts) { add(special(tokenizer_.known_special_ids().eos, "EOS"), counts); }
   EncodedPrompt take() { return std::move(out_); }
 
  private:

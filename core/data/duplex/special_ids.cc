@@ -97,7 +97,7 @@ NoSpecialId no_special_id(const std::string& place, const std::string& option,
   const std::string as = proposal.empty() ? "" : ", as " + proposal + " of this file";
   return NoSpecialId(
       ExitCode::kConfig, "tokenizer/special-ids",
-      fmt::format("{0}: {1}; expected one, because the text channel needs it; set {0}.{2} "
+      fmt::format("{0}: {1}; expected one, because this kind of model needs it; set {0}.{2} "
                   "to an id that no text uses{3} ('s2s-run tokenizer' has --{4})",
                   place, lack, option, as, flag));
 }

@@ -19,7 +19,8 @@ Error too_few_cuts(int64_t num_cuts, int64_t num_buckets) {
   return data_error(
       "data/too-few-cuts",
       fmt::format("cannot estimate the bounds of {} buckets from {} cuts; expected at least 2 "
-                  "buckets and one cut per bucket; lower num_buckets, or give bucket_duration_bins",
+                  "buckets and one cut per bucket; lower num_buckets (--num-buckets), or give "
+                  "bucket_duration_bins",
                   num_buckets, num_cuts));
 }
 

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "config/config_errors.h"
+#include "config/lightning_keys.h"
+#include "config/scalar.h"
 
 namespace s2s {
 namespace {
@@ -26,10 +31,24 @@ std::string saves(const char* key) {
   return std::string("exp_manager.checkpoint_callback_params.") + key;
 }
 
-bool says(const Config& node, const std::string& value) {
-  if (value.empty()) return true;
+/// Whether the node is this value, numbers by their value: "null", "[]", "false", "0".
+bool is_value(const Config& node, const std::string& value) {
   if (value == "null") return node.is_null();
-  return node.is_scalar() && node.text() == value;
+  if (value == "[]") return node.is_list() && node.items().empty();
+  if (!node.is_scalar()) return false;
+  const auto number = parse_float(value), written = parse_float(node.text());
+  return number && written ? *number == *written : lower(node.text()) == lower(value);
+}
+
+/// `values`: alternatives, "null|0"; "": any.
+bool says(const Config& node, const std::string& values) {
+  if (values.empty()) return true;
+  for (size_t start = 0; start <= values.size();) {
+    const size_t end = std::min(values.find('|', start), values.size());
+    if (is_value(node, values.substr(start, end - start))) return true;
+    start = end + 1;
+  }
+  return false;
 }
 
 /// The map that holds the last step of a dotted path of plain names, or null.
@@ -66,16 +85,16 @@ std::vector<std::string> ConfigNotes::brief() const {
   return lines;
 }
 
-const std::vector<KeyWithoutEffect>& keys_without_effect() {
-  static const std::vector<KeyWithoutEffect> kKeys = {
+namespace {
+
+std::vector<KeyWithoutEffect> nemo_keys_without_effect() {
+  return {
       {"trainer.logger", kMetrics},
       {"trainer.enable_checkpointing", "exp_manager decides when"},
       {"trainer.use_distributed_sampler", "data sources distribute their data"},
       {"trainer.enable_progress_bar", "this depends on the terminal"},
       {"trainer.enable_model_summary", "s2s-run plan prints it"},
       {"trainer.benchmark", "kernels are not chosen by benchmarks"},
-      {"trainer.max_epochs", kSteps, "-1"},
-      {"trainer.min_steps", kSteps, "null"},
       {"trainer.inference_mode", "validations always compute without gradients"},
       {"trainer.detect_anomaly", "values that are not finite always end a run or are skipped"},
       {"trainer.limit_test_batches", "test sets are read by s2s-run validate"},
@@ -119,6 +138,18 @@ const std::vector<KeyWithoutEffect>& keys_without_effect() {
       {saves("always_save_nemo"), kExport},
       {saves("save_nemo_on_train_end"), kExport},
   };
+}
+
+}  // namespace
+
+const std::vector<KeyWithoutEffect>& keys_without_effect() {
+  static const std::vector<KeyWithoutEffect> kKeys = [] {
+    std::vector<KeyWithoutEffect> keys = nemo_keys_without_effect();
+    for (const auto& more : {lightning_defaults(), old_lightning_keys()}) {
+      keys.insert(keys.end(), more.begin(), more.end());
+    }
+    return keys;
+  }();
   return kKeys;
 }
 

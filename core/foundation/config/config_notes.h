@@ -13,7 +13,7 @@ namespace s2s {
 struct KeyWithoutEffect {
   std::string path;
   std::string reason;
-  std::string only = "";  // the only value without effect: "false", "null"; "": any value
+  std::string only = "";  // values without effect: "false", "null|[]|0"; "": any value
 };
 const std::vector<KeyWithoutEffect>& keys_without_effect();
 

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "config/config_errors.h"
+#include "config/nearest_file.h"
 #include "config/scalar.h"
 #include "config/secrets.h"
 #include "config/yaml_reader.h"
@@ -13,25 +14,12 @@
 #include "s2s/foreign_text.h"
 
 namespace s2s {
-namespace {
-
 namespace fs = std::filesystem;
+
+namespace {
 
 constexpr size_t kMaxBytes = size_t{16} << 20;  // the parser takes about a second for them
 constexpr const char* kStandardInput = "standard input";
-
-/// The file of the same folder whose name is nearest, or "".
-std::string nearest_file(const fs::path& path) {
-  std::vector<std::string> names;
-  std::error_code ignored;
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.is_regular_file(ignored)) names.push_back(entry.path().filename().string());
-  }
-  std::string name = nearest_name(path.filename().string(), names);
-  if (name.empty()) name = nearest_name(path.filename().string() + ".yaml", names);
-  return name.empty() ? "" : (path.parent_path() / name).string();
-}
 
 /// All of it, once for the process: a command may ask for its configuration twice.
 const std::string& read_standard_input() {
@@ -232,6 +220,19 @@ void remove_value(Config& config, const Override& word) {
 }
 
 }  // namespace
+
+std::string nearest_file(const std::string& file) {
+  const fs::path path = file;
+  std::vector<std::string> names;
+  std::error_code ignored;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.is_regular_file(ignored)) names.push_back(entry.path().filename().string());
+  }
+  std::string name = nearest_name(path.filename().string(), names);
+  if (name.empty()) name = nearest_name(path.filename().string() + ".yaml", names);
+  return name.empty() ? "" : (path.parent_path() / name).string();
+}
 
 Config load_config(const std::string& path) {
   const bool is_typed = path == "-";

@@ -55,6 +55,7 @@ class Checker {
         std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first == key; });
     if (found != rows.end()) return check_row(*found->second, child, path + "." + key);
     if (is_top && scope_.known_elsewhere && scope_.known_elsewhere(key)) return;
+    if (scope_.passes && scope_.passes(path, key, child)) return;
     std::vector<std::string> known;
     for (const auto& [name, row] : rows) known.push_back(name);
     const std::string instead = scope_.instead ? scope_.instead(path, key, child) : "";

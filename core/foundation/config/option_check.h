@@ -18,6 +18,10 @@ struct OptionScope {
   /// What to write instead of a key that the table does not list, "" when nobody knows; null: no.
   std::function<std::string(const std::string& path, const std::string& key, const Config& value)>
       instead = nullptr;
+  /// True for a key that the table does not list and that has no effect with this value; null:
+  /// false.
+  std::function<bool(const std::string& path, const std::string& key, const Config& value)> passes =
+      nullptr;
 };
 
 /// Adds the findings that OptionReader would: unknown keys, types, bounds, choices, mandatory

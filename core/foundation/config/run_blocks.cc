@@ -368,20 +368,4 @@ void end_validation_set(Config& set, const OptionTable& table) {
   set["repeat"] = std::move(no);
 }
 
-void LoraOptions::visit(OptionVisitor& v) {
-  v("r", r, "rank of the adapters; 0: none", at_least(0));
-  v("lora_alpha", lora_alpha, "the adapter output is scaled by lora_alpha / r");
-  v("lora_dropout", lora_dropout, "dropout probability of the adapter inputs in training",
-    between(0, 1));
-  v("target_modules", target_modules,
-    "path suffixes of the linear layers that get an adapter, or all-linear; empty: q_proj and "
-    "v_proj, as in PEFT");
-  v("task_type", task_type, "task type that is written to adapter files", one_of({"CAUSAL_LM"}));
-  v("path", path, "folder with an adapter in PEFT format; null: new adapters");
-}
-
-std::vector<std::string> LoraOptions::targets() const {
-  return target_modules.empty() ? std::vector<std::string>{"q_proj", "v_proj"} : target_modules;
-}
-
 }  // namespace s2s

@@ -17,12 +17,26 @@ struct LoraOptions {
   double lora_alpha = 8;
   double lora_dropout = 0;
   std::vector<std::string> target_modules;
+  std::optional<std::string> target_pattern;  // PEFT's target_modules when that is a text
+  std::vector<std::string> exclude_modules;
+  std::optional<std::string> exclude_pattern;
+  std::vector<int64_t> layers_to_transform;
+  std::vector<std::string> layers_pattern;
+  Config rank_pattern, alpha_pattern;
+  bool use_rslora = false;
   std::string task_type = "CAUSAL_LM";
   std::optional<std::string> path;
   void visit(OptionVisitor& v);
   /// target_modules, or q_proj and v_proj where there are none.
   std::vector<std::string> targets() const;
-  double scale() const { return lora_alpha / static_cast<double>(r); }
+  /// Targets these modules, and no others.
+  void target_only(std::vector<std::string> modules);
+  /// Whether some layers have another rank or alpha.
+  bool has_patterns() const {
+    return !rank_pattern.entries().empty() || !alpha_pattern.entries().empty();
+  }
+  /// The factor on the output of an adapter of this rank and alpha.
+  double scale(int64_t rank, double alpha) const;
 };
 
 /// `trainer.profile`: the steps that a profiler records. Steps count from 0, as NeMo's do.

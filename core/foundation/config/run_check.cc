@@ -10,6 +10,7 @@
 #include "config/load_config.h"
 #include "config/option_check.h"
 #include "config/run_blocks.h"
+#include "config/run_findings.h"
 #include "config/run_values.h"
 #include "config/save_schedule.h"
 #include "config/secrets.h"
@@ -26,6 +27,10 @@ std::function<bool(const std::string&)> listed_in(const OptionTable& table) {
     return std::any_of(table.begin(), table.end(),
                        [&key](const OptionRow& row) { return row.name == key; });
   };
+}
+
+void append(std::vector<std::string>& list, const std::vector<std::string>& more) {
+  list.insert(list.end(), more.begin(), more.end());
 }
 
 const std::vector<std::string>& known_blocks() {
@@ -83,7 +88,7 @@ class Walker {
     const std::vector<std::string>& known = known_blocks();
     for (const auto& [key, node] : config_.entries()) {
       if (contains(known, key)) continue;
-      if (!referenced.contains(key)) {
+      if (!referenced.contains(key) && !off_.take("", key, node, check_.notes)) {
         check_.findings.add(unknown_key_error(key, "", node, known, instead_of("", key, node)));
       }
       remember_secrets(node, key);  // texts that contain them stay
@@ -104,7 +109,11 @@ class Walker {
 
   void check(const Config& node, const OptionTable& table, OptionScope scope) {
     scope.instead = std::bind_front(&Walker::instead_of, this);
+    scope.passes = [this](const std::string& path, const std::string& key, const Config& value) {
+      return off_.take(path, key, value, check_.notes);
+    };
     check_options(node, table, scope, check_.findings);
+    off_.erase_from(check_.written);
   }
 
   /// Checks, completes, and goes on to the components below.
@@ -340,9 +349,13 @@ class Walker {
       RunCheck own;
       own.config = set.node;
       Walker walker(schema_, own);
+      walker.off_ = off_;
       walker.written_set_ = check_.written["data"]["validation_ds"]["datasets"].find(set.name);
       walker.walk_component(own.config, "data", "data.validation_ds.datasets." + set.name,
                             sets_in(own.config));
+      off_ = walker.off_;
+      off_.erase_from(check_.written);
+      append(check_.notes.without_effect, own.notes.without_effect);
       for (const Error& error : own.findings.errors()) {
         std::string message = error.what();
         const size_t at = message.find("datasets." + set.name);
@@ -357,21 +370,9 @@ class Walker {
   RunCheck& check_;
   Config& config_;
   UnknownKeys unknown_;
+  SwitchedOff off_;
   Config* written_set_ = nullptr;  // of a walker over one validation set: the set as it is run
 };
-
-/// Mistakes of the configuration first: their exit code is the run's.
-void sort_findings(Findings& findings) {
-  std::vector<Error> errors = findings.errors();
-  std::stable_partition(errors.begin(), errors.end(),
-                        [](const Error& error) { return error.exit_code() == ExitCode::kConfig; });
-  Findings sorted;
-  std::set<std::string> seen;
-  for (const Error& error : errors) {
-    if (seen.insert(error.what()).second) sorted.add(error);
-  }
-  findings = std::move(sorted);
-}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/path_pattern.h"
+#include "nn/lora_targets.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/model_capabilities.h"
@@ -41,23 +42,48 @@ std::vector<NamedLinear> linears(Block& root) {
   return found;
 }
 
-/// Returns true when the last segments of the path match the target.
-bool is_target(const std::string& target, const std::string& path) {
-  if (target == "all-linear") return true;
-  const size_t count = split_path(target).size();
-  const std::vector<std::string> segments = split_path(path);
-  if (count == 0 || count > segments.size()) return false;
-  const auto begin = segments.end() - static_cast<std::ptrdiff_t>(count);
-  return path_matches(target, fmt::format("{}", fmt::join(begin, segments.end(), ".")));
-}
-
-Error targets_error(const std::vector<std::string>& targets, const std::vector<NamedLinear>& all) {
+std::string names_of(const std::vector<NamedLinear>& all) {
   std::set<std::string> names;
   for (const NamedLinear& entry : all) names.insert(split_path(entry.path).back());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Error targets_error(const LoraOptions& options, const std::vector<NamedLinear>& all) {
+  if (options.target_pattern) {
+    return {ExitCode::kConfig, "lora/targets",
+            fmt::format("model.lora.target_modules is the text '{}', a regular expression that "
+                        "must match a whole module name, and matches none; expected a list of the "
+                        "ends of module paths ({}), a pattern as '.*\\.(q_proj|v_proj)', or "
+                        "all-linear",
+                        *options.target_pattern, names_of(all))};
+  }
   return {ExitCode::kConfig, "lora/targets",
           fmt::format("model.lora.target_modules = [{}] matches no linear layer of the language "
                       "model; expected the ends of module paths: {}",
-                      fmt::join(targets, ", "), fmt::join(names, ", "))};
+                      fmt::join(options.targets(), ", "), names_of(all))};
+}
+
+/// Refuses targets that are modules of another kind, which PEFT adapts or refuses, too.
+void refuse_other_modules(Block& root, const LoraTargets& targets,
+                          const std::vector<NamedLinear>& all) {
+  std::set<std::string> linear;
+  for (const NamedLinear& entry : all) linear.insert(entry.path);
+  root.for_each_block([&](const std::string& path, Block&) {
+    for (const std::string& target : targets.unmatched()) {
+      if (!is_lora_target(target, path) || linear.contains(path)) continue;
+      throw Error(ExitCode::kConfig, "lora/targets",
+                  fmt::format("model.lora.target_modules: '{}' is the module '{}', which takes no "
+                              "adapter here; expected the ends of paths of linear layers: {}",
+                              target, path, names_of(all)));
+    }
+  });
+}
+
+/// The names of the model in checkpoints; `root` is a language model or a whole model.
+NameMap names_in_checkpoints(Block& root) {
+  if (auto* const llm = dynamic_cast<Backbone*>(&root)) return llm->checkpoint_names();
+  if (auto* const model = dynamic_cast<Model*>(&root)) return model->checkpoint_names();
+  return {{{"**", "**"}}, {}};
 }
 
 /// How the two parts of an adapter are sharded, given the style of the layer's weight. An unsplit
@@ -97,22 +123,18 @@ AdaptedPart adapted_part(Model& model) {
 
 std::vector<std::string> add_lora(Block& root, const LoraOptions& options) {
   const std::vector<NamedLinear> all = linears(root);
-  const std::vector<std::string> targets = options.targets();
-  std::set<std::string> unmatched(targets.begin(), targets.end());
+  LoraTargets targets(options, names_in_checkpoints(root));
   bool any = false;
   for (const NamedLinear& entry : all) {
-    bool matches = false;
-    for (const std::string& target : targets) {
-      if (!is_target(target, entry.path)) continue;
-      matches = true;
-      unmatched.erase(target);
-    }
-    if (!matches) continue;
-    entry.linear->add_lora(options.r, options.scale(), options.lora_dropout);
+    if (!targets.takes(entry.path)) continue;
+    const int64_t rank = targets.rank(entry.path);
+    entry.linear->add_lora(rank, options.scale(rank, targets.alpha(entry.path)),
+                           options.lora_dropout);
     any = true;
   }
-  if (!any) throw targets_error(targets, all);
-  return {unmatched.begin(), unmatched.end()};
+  refuse_other_modules(root, targets, all);
+  if (!any) throw targets_error(options, all);
+  return {targets.unmatched().begin(), targets.unmatched().end()};
 }
 
 void merge_lora(Block& root) {

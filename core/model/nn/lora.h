@@ -24,9 +24,10 @@ struct AdaptedPart {
 AdaptedPart adapted_part(Model& model);
 
 /// Adds an adapter to every Linear below `root` whose path ends in one of the target modules (whole
-/// segments, `*` matches one). lm_head and codecs get none. Call it before `root` is allocated. A
-/// gets random initial values and B zeros, so the outputs of the model do not change. Returns the
-/// targets that match nothing. Errors: [lora/targets] when none matches.
+/// segments, `*` matches one), or that target_pattern matches (nn/lora_targets.h). lm_head and
+/// codecs get none. Call it before `root` is allocated. A gets random initial values and B zeros,
+/// so the outputs of the model do not change. Returns the targets that match nothing. Errors:
+/// [lora/targets] when none matches, and for modules of other kinds; [lora/pattern].
 std::vector<std::string> add_lora(Block& root, const LoraOptions& options);
 
 /// Adds every adapter's update to its weight, which then computes alone. A second call does

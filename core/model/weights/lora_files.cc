@@ -3,14 +3,17 @@
 #include <ATen/core/Tensor.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/atomic_file.h"
+#include "config/config_tree.h"
 #include "nn/lora.h"
 #include "s2s/nn/weights.h"
+#include "weights/adapter_keys.h"
 #include "weights/json_file.h"
 #include "weights/safetensors.h"
 
@@ -40,39 +43,47 @@ std::vector<NamedTensor> adapter_parameters(Block& root, const NameMap& names) {
   return found;
 }
 
-Error adapter_error(const std::string& place, const std::string& key, const std::string& value,
-                    const std::string& expected) {
-  return {ExitCode::kConfig, "lora/adapter",
-          fmt::format("{}: '{}' is {}, expected {}", place, key, value, expected)};
+/// rank_pattern or alpha_pattern as JSON; {} for none.
+nlohmann::ordered_json pattern_json(const Config& pattern) {
+  return pattern.is_map() ? config_json(pattern) : nlohmann::ordered_json::object();
 }
 
-/// Checks keys of PEFT's LoraConfig that change the results and are not implemented. Each must have
-/// this value.
-void check_neutral(const std::string& place, const nlohmann::ordered_json& adapter) {
-  const std::pair<const char*, const char*> neutral[] = {
-      {"peft_type", "\"LORA\""}, {"bias", "\"none\""},        {"fan_in_fan_out", "false"},
-      {"use_rslora", "false"},   {"use_dora", "false"},       {"rank_pattern", "{}"},
-      {"alpha_pattern", "{}"},   {"modules_to_save", "null"}, {"lora_bias", "false"},
-  };
-  for (const auto& [key, text] : neutral) {
-    if (!adapter.contains(key) || adapter[key].is_null() || adapter[key].dump() == text) continue;
-    throw adapter_error(place, key, adapter[key].dump(),
-                        std::string(text) + " (anything else is not implemented)");
+/// The keys with which an adapter's numbers change, as model.lora has them.
+nlohmann::ordered_json options_json(const LoraOptions& options) {
+  return {{"r", options.r},
+          {"lora_alpha", options.lora_alpha},
+          {"use_rslora", options.use_rslora},
+          {"rank_pattern", pattern_json(options.rank_pattern)},
+          {"alpha_pattern", pattern_json(options.alpha_pattern)}};
+}
+
+bool is_same_json(const nlohmann::ordered_json& theirs, const nlohmann::ordered_json& ours) {
+  if (theirs.is_number() && ours.is_number()) return theirs.get<double>() == ours.get<double>();
+  if (!theirs.is_object() || !ours.is_object()) return theirs == ours;
+  for (const auto& [key, value] : ours.items()) {
+    const auto found = theirs.find(key);
+    if (found == theirs.end() || !is_same_json(*found, value)) return false;
   }
+  return theirs.size() == ours.size();
 }
 
+/// Which layers have adapters is not compared: their tensors say it.
 void check_config(const std::string& place, const LoraOptions& options) {
   const nlohmann::ordered_json adapter = read_json_file(place);
-  if (!adapter.is_object()) throw adapter_error(place, "", adapter.type_name(), "an object");
-  check_neutral(place, adapter);
-  const auto same = [&](const char* key, double ours) {
-    const bool is_number = adapter.contains(key) && adapter[key].is_number();
-    if (is_number && adapter[key].get<double>() == ours) return;
-    throw adapter_error(place, key, is_number ? adapter[key].dump() : "not a number",
-                        fmt::format("{:g}, as in model.lora", ours));
-  };
-  same("r", static_cast<double>(options.r));
-  same("lora_alpha", options.lora_alpha);
+  if (!adapter.is_object()) throw adapter_key_error(place, "", adapter.type_name(), "an object");
+  Findings findings = refused_adapter_keys(place, adapter);
+  for (const auto& [key, ours] : options_json(options).items()) {
+    const auto found = adapter.find(key);
+    const bool is_absent = found == adapter.end() || found->is_null();
+    const bool is_default = is_absent && !ours.is_number() && (ours == false || ours.empty());
+    if (is_default || (!is_absent && is_same_json(*found, ours))) continue;
+    const bool is_number = !is_absent && (found->is_number() || !ours.is_number());
+    findings.add(adapter_key_error(place, key, is_number ? found->dump() : "not a number",
+                                   ours.is_number()
+                                       ? fmt::format("{:g}, as in model.lora", ours.get<double>())
+                                       : ours.dump() + ", as in model.lora"));
+  }
+  findings.throw_if_any();
 }
 
 /// The ranks of adapters that have another than r (joined_lora_tensors). The scale stays alpha / r.
@@ -93,7 +104,8 @@ void add_patterns(const TensorMap& tensors, const LoraOptions& options,
     if (rank == options.r) continue;
     const std::string key = ranks[last(module)].size() == 1 ? last(module) : module;
     adapter["rank_pattern"][key] = rank;
-    adapter["alpha_pattern"][key] = options.scale() * static_cast<double>(rank);
+    const double divisor = options.use_rslora ? std::sqrt(static_cast<double>(rank)) : rank;
+    adapter["alpha_pattern"][key] = options.scale(options.r, options.lora_alpha) * divisor;
   }
 }
 
@@ -121,10 +133,20 @@ void write_adapter(const std::string& folder, const TensorMap& tensors, const Lo
                                     {"fan_in_fan_out", false},
                                     {"modules_to_save", nullptr}};
   if (!base_model.empty()) adapter["base_model_name_or_path"] = base_model;
-  add_patterns(tensors, options, adapter);
   if (options.target_modules == std::vector<std::string>{"all-linear"}) {
     adapter["target_modules"] = "all-linear";
   }
+  if (options.target_pattern) adapter["target_modules"] = *options.target_pattern;
+  if (!options.exclude_modules.empty()) adapter["exclude_modules"] = options.exclude_modules;
+  if (options.exclude_pattern) adapter["exclude_modules"] = *options.exclude_pattern;
+  if (!options.layers_to_transform.empty()) {
+    adapter["layers_to_transform"] = options.layers_to_transform;
+  }
+  if (!options.layers_pattern.empty()) adapter["layers_pattern"] = options.layers_pattern;
+  adapter["use_rslora"] = options.use_rslora;
+  adapter["rank_pattern"] = pattern_json(options.rank_pattern);
+  adapter["alpha_pattern"] = pattern_json(options.alpha_pattern);
+  if (!options.has_patterns()) add_patterns(tensors, options, adapter);
   std::error_code ignored;
   fs::create_directories(folder, ignored);  // writing the file will report the error
   write_safetensors((fs::path(folder) / kTensors).string(), tensors, {{"format", "pt"}});

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "base/text.h"
 #include "s2s/foreign_text.h"
 
 namespace s2s::weights_errors {
@@ -53,10 +54,11 @@ Error refused(const std::string& path, const std::string& what) {
 
 Error index(const std::string& path, const std::vector<std::string>& findings) {
   return {ExitCode::kData, "weights/index",
-          fmt::format("the index '{}' does not match the files in its folder ({} differences)\n"
+          fmt::format("the index '{}' does not match the files in its folder ({})\n"
                       "  {}\n"
                       "  download the missing files, or the index that belongs to these files",
-                      path, findings.size(), fmt::join(findings, "\n  "))};
+                      path, counted(static_cast<int64_t>(findings.size()), "difference"),
+                      fmt::join(findings, "\n  "))};
 }
 
 Error slice(const std::string& path, const std::string& tensor, const std::vector<int64_t>& sizes,
@@ -102,8 +104,9 @@ Error not_finite(const std::string& source, const std::string& tensor,
 
 Error mismatch(const std::string& source, const std::vector<std::string>& lines) {
   return {ExitCode::kData, "weights/mismatch",
-          fmt::format("the tensors of '{}' do not match this model ({} differences)\n  {}", source,
-                      lines.size(), fmt::join(lines, "\n  "))};
+          fmt::format("the tensors of '{}' do not match this model ({})\n  {}", source,
+                      counted(static_cast<int64_t>(lines.size()), "difference"),
+                      fmt::join(lines, "\n  "))};
 }
 
 Error config(const std::string& place, const std::string& key, const std::string& value,

@@ -21,7 +21,7 @@ at::Tensor row(const at::Tensor& audio_BS, const at::Tensor& lengths_B, int64_t 
 /// Returns the tokens of a channel that are not silence. `first_frame`: the frame of column 0.
 std::vector<TokenMark> marks(const at::Tensor& tokens_T, int64_t length, int64_t first_frame,
                              const Tokenizer& tokenizer) {
-  const SpecialIds& ids = tokenizer.special_ids();
+  const SpecialIds ids = tokenizer.known_special_ids();
   const at::Tensor on_host_T = tokens_T.to(at::kCPU, at::kLong).contiguous();
   std::vector<TokenMark> found;
   for (int64_t t = 0; t < length; ++t) {

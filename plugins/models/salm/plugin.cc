@@ -26,6 +26,19 @@ int64_t chosen_id(const std::optional<int64_t>& asked, int64_t known, const std:
                   std::to_string(vocab_size));
 }
 
+/// The tokenizer's ids. A SALM has no text channel: prompts are padded and answers end, and only
+/// some prompt formats have a BOS. Errors: [tokenizer/special-ids] for those that are missing.
+SpecialIds known_ids(const SalmTokenOptions& asked, const Tokenizer* tokenizer) {
+  if (tokenizer == nullptr) return {};
+  const SpecialIds known = tokenizer->known_special_ids();
+  const bool has_all = (asked.eos || known.eos >= 0) && known.pad >= 0;  // data pad with it, too
+  if (has_all) return known;
+  if (known.bos >= 0) tokenizer->special_ids();  // its message proposes an id of the files
+  const bool has_eos = known.eos >= 0;
+  throw_no_id(has_eos ? "pad" : "eos",
+              has_eos ? "prompts of different lengths are padded with it" : "answers end with it");
+}
+
 /// Builds the parts that the options name and checks that they are compatible.
 /// Errors: those of the parts, and [model/part-missing], [model/token-id], [model/vocabulary],
 /// [model/sample-rate], [salm/tag].
@@ -43,8 +56,7 @@ SalmParts build_parts(const SalmOptions& options, const Config& model,
   check_sample_rate("model.encoder", parts.encoder->sample_rate_hz(), context.data,
                     "source_sample_rate");
   const int64_t vocab_size = parts.llm->shape().vocab_size;
-  const SpecialIds known =
-      context.tokenizer != nullptr ? context.tokenizer->special_ids() : SpecialIds{};
+  const SpecialIds known = known_ids(options.tokens, context.tokenizer);
   parts.eos = chosen_id(options.tokens.eos, known.eos, "eos", vocab_size);
   parts.ids.pad = chosen_id(options.tokens.pad, known.pad, "pad", vocab_size);
   parts.ids.tag = tag_id(options, context.tokenizer, vocab_size);

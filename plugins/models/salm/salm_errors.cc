@@ -30,6 +30,14 @@ void throw_no_batch_tensor(const std::string& name) {
                   "'\n  expected: data sets of conversations (name: conversations)");
 }
 
+void throw_no_id(const std::string& name, const std::string& reason) {
+  throw Error(ExitCode::kConfig, "tokenizer/special-ids",
+              "model.tokenizer: the tokenizer has no " + name + "_id; expected one, because " +
+                  reason + "; set model.tokenizer." + name +
+                  "_id to an id that no text uses, or model.tokenizer." + name +
+                  "_token to such a token (model." + name + "_token in a file of NeMo)");
+}
+
 void throw_no_tokenizer() {
   throw Error(ExitCode::kConfig, "model/no-tokenizer",
               "this model was built without a tokenizer and cannot write text\n"

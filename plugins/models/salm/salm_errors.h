@@ -19,6 +19,8 @@ struct AudioCount {
 [[noreturn]] void throw_audio_count(const AudioCount& count);
 [[noreturn]] void throw_tag(const std::string& tag, const std::string& found);
 [[noreturn]] void throw_no_batch_tensor(const std::string& name);
+/// The tokenizer lacks "pad" or "eos", for this reason.
+[[noreturn]] void throw_no_id(const std::string& name, const std::string& reason);
 [[noreturn]] void throw_no_tokenizer();
 /// model.asr_decoder together with encoder_chunk_size_seconds.
 [[noreturn]] void throw_decoder_of_chunks();

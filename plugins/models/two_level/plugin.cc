@@ -66,7 +66,7 @@ std::unique_ptr<Model> create_csm(const Config& node, const ModelContext& contex
       build_codec(options.codec, model, context, options.num_codebooks, options.vocab_size);
   check_vocabulary(parts.tokenizer, options.text_vocab_size);
   const SpecialIds known =
-      parts.tokenizer != nullptr ? parts.tokenizer->special_ids() : SpecialIds{};
+      parts.tokenizer != nullptr ? parts.tokenizer->known_special_ids() : SpecialIds{};
   parts.text_bos = options.text_bos_id.value_or(known.bos);
   parts.text_eos = options.text_eos_id.value_or(known.eos);
   check_text_id("text_bos_id", parts.text_bos, options.text_vocab_size);

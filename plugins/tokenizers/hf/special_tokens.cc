@@ -60,13 +60,31 @@ bool is_settings(const fs::path& path) {
          std::end(kSettings);
 }
 
-/// The only .json of a folder that is not a settings file; "" if there are none or several.
+/// Whether it is another file of a model's folder.
+bool is_of_model(const fs::path& path) {
+  static const std::vector<std::string> kNames = {"config.json",
+                                                  "generation_config.json",
+                                                  "adapter_config.json",
+                                                  "vocab.json",
+                                                  "tekken.json",
+                                                  "model.safetensors.index.json",
+                                                  "modules.json",
+                                                  "preprocessor_config.json",
+                                                  "pytorch_model.bin.index.json",
+                                                  "trainer_state.json"};
+  return std::find(kNames.begin(), kNames.end(), path.filename().string()) != kNames.end();
+}
+
+/// The only .json of a folder that is not a settings file or of a model; "" if there are none or
+/// several.
 std::string only_json(const fs::path& folder) {
   std::vector<std::string> found;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const bool is_json = entry.path().extension() == ".json";
-    if (is_json && !is_settings(entry.path())) found.push_back(entry.path().string());
+    if (is_json && !is_settings(entry.path()) && !is_of_model(entry.path())) {
+      found.push_back(entry.path().string());
+    }
   }
   return found.size() == 1 ? found.front() : "";
 }
@@ -104,10 +122,15 @@ class SpecialTokenFinder {
     if (const auto id = from_template(role)) return *id;
     if (const auto id = from_names(role)) return *id;
     if (&role == &pad_role() && vocabulary_.bpe().unknown()) return *vocabulary_.bpe().unknown();
-    throw no_special_id(place_, role.option,
-                        "'" + files_.tokenizer +
-                            "' and the settings in its folder do not define the " + role.option,
-                        proposal(role, taken));
+    const NoSpecialId lacking =
+        no_special_id(place_, role.option,
+                      "'" + files_.tokenizer +
+                          "' and the settings in its folder do not define the " + role.option,
+                      proposal(role, taken));
+    if (place_ != "model.tokenizer") throw lacking;
+    throw NoSpecialId(lacking.exit_code(), lacking.id(),
+                      lacking.message() + "; or set " + place_ + "." + role.setting +
+                          " to such a token (model." + role.setting + " in a file of NeMo)");
   }
 
  private:

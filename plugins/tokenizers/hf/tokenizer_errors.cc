@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "s2s/foreign_text.h"
 
 namespace s2s::hf_plugin::errors {
@@ -13,7 +16,37 @@ Error no_path(const std::string& place) {
                                   place));
 }
 
+namespace {
+
+/// Tokenizers of other forms that a folder has, and how to use them; "" when it has none.
+std::string other_forms(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const auto has = [&](const char* name) { return fs::exists(fs::path(folder) / name, ignored); };
+  const std::string convert =
+      "; expected the tokenizer.json that transformers writes: python3 -c \"from transformers "
+      "import AutoTokenizer as T; T.from_pretrained('" +
+      folder + "').save_pretrained('" + folder + "')\"";
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() != ".model") continue;
+    const std::string file = entry.path().string();
+    return "the SentencePiece model '" + printable_name(entry.path().filename().string()) +
+           "'; to read it, write name: sentencepiece, path: " + printable_name(file);
+  }
+  if (has("vocab.json") && has("merges.txt")) return "vocab.json and merges.txt" + convert;
+  if (has("vocab.txt")) return "vocab.txt" + convert;
+  if (has("tekken.json")) return "tekken.json" + convert;
+  return "";
+}
+
+}  // namespace
+
 Error missing_file(const std::string& place, const std::string& path) {
+  if (const std::string others = other_forms(path); !others.empty()) {
+    return config_error("tokenizer/missing-file",
+                        fmt::format("{}.path: the folder '{}' has no tokenizer.json, but {}", place,
+                                    printable_name(path), others));
+  }
   return config_error("tokenizer/missing-file",
                       fmt::format("{}.path: there is no tokenizer at '{}'; expected a "
                                   "tokenizer.json or a folder with one; check the path, or create "

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "s2s/foreign_text.h"
 
 namespace s2s::sentencepiece_plugin::errors {
@@ -14,6 +17,13 @@ Error no_path(const std::string& place) {
 }
 
 Error missing_file(const std::string& place, const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(std::filesystem::path(path) / "tokenizer.json", ignored)) {
+    return config_error("tokenizer/missing-file",
+                        fmt::format("{}.path: the folder '{}' has no SentencePiece model, but a "
+                                    "tokenizer.json; to read it, write name: hf",
+                                    place, printable_name(path)));
+  }
   return config_error(
       "tokenizer/missing-file",
       fmt::format("{}.path: there is no SentencePiece model at '{}'; expected a "

@@ -238,6 +238,97 @@ TEST_CASE("an adapter that does not fit the options is an error") {
   CHECK(has(load(peft_options(), folder / "none"), "[weights/unreadable]"));
 }
 
+TEST_CASE("each key of an adapter is used, has no effect, or is refused by its name") {
+  const TemporaryFolder folder;
+  Adapted adapted;
+  const s2s::NameMap names = adapted.model.checkpoint_names();
+  std::filesystem::copy(kData + "peft_lora", folder.path(),
+                        std::filesystem::copy_options::overwrite_existing);
+  const auto load = [&](const std::string& key, const std::string& value) {
+    write_bytes(folder / "adapter_config.json",
+                R"({"peft_type":"LORA","r":3,"lora_alpha":12,")" + key + "\":" + value + "}");
+    return error_of([&] { load_adapter(folder.path(), adapted.model, names, peft_options()); });
+  };
+  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+           {"auto_mapping", R"({"base_model_class":"LlamaForCausalLM"})"},
+           {"fan_in_fan_out", "true"},
+           {"megatron_core", R"("megatron.core")"},
+           {"init_lora_weights", R"("gaussian")"},
+           {"qalora_group_size", "16"},
+           {"loftq_config", R"({"loftq_bits":4})"},
+           {"modules_to_save", "[]"},
+           {"bias", R"("none")"},
+           {"key_of_a_year_to_come", "null"},
+           {"use_key_of_a_year_to_come", "false"}}) {
+    CHECK_MESSAGE(load(key, value) == "", key);
+  }
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, std::string>>{{"use_dora", "true"},
+                                                        {"lora_bias", "true"},
+                                                        {"bias", R"("all")"},
+                                                        {"modules_to_save", R"(["lm_head"])"},
+                                                        {"trainable_token_indices", "[0, 1]"},
+                                                        {"layer_replication", "[[0, 1], [1, 2]]"},
+                                                        {"use_qalora", "true"},
+                                                        {"target_parameters", R"(["mlp.experts"])"},
+                                                        {"alora_invocation_tokens", "[1]"},
+                                                        {"arrow_config", R"({"top_k":1})"},
+                                                        {"megatron_config", R"({"a":1})"},
+                                                        {"init_lora_weights", R"("pissa")"},
+                                                        {"init_lora_weights", R"("loftq")"},
+                                                        {"use_rslora", "true"},
+                                                        {"rank_pattern", R"({"q_proj":4})"},
+                                                        {"alpha_pattern", R"({"q_proj":4})"},
+                                                        {"use_key_of_a_year_to_come", "true"},
+                                                        {"key_of_a_year_to_come", "16"}}) {
+    const std::string error = load(key, value);
+    CHECK_MESSAGE(has(error, "[lora/adapter]"), key);
+    CHECK_MESSAGE(has(error, "'" + key + "' is "), key);
+  }
+}
+
+TEST_CASE("patterns choose layers, ranks and scales as PEFT's do") {
+  const auto adapted = [](const s2s::LoraOptions& options) {
+    SmallDecoder model;
+    s2s::add_lora(model, options);
+    std::string found;
+    for (const s2s::NamedTensor& parameter : model.named_parameters()) {
+      const size_t at = parameter.name.find(".lora_A");
+      if (at == std::string::npos) continue;
+      found += parameter.name.substr(0, at) + ":" + std::to_string(parameter.tensor->size(0)) + " ";
+    }
+    return found;
+  };
+  s2s::LoraOptions options;
+  options.r = 3;
+  options.target_pattern = R"(model\.layers\.1\.self_attn\.(q_proj|k_proj))";
+  CHECK(adapted(options) == "layers.1.self_attn.q_proj:3 layers.1.self_attn.k_proj:3 ");
+  options.target_pattern = ".*k_proj";
+  options.exclude_modules = {"0.self_attn.k_proj"};
+  CHECK(adapted(options) == "layers.1.self_attn.k_proj:3 ");
+  options.target_pattern.reset();
+  options.exclude_modules.clear();
+  options.exclude_pattern = ".*v_proj";
+  options.layers_to_transform = {1};
+  options.rank_pattern = s2s::Config::map();
+  options.rank_pattern["layers.1.*q_proj"] = s2s::Config::scalar("5");
+  CHECK(adapted(options) == "layers.1.self_attn.q_proj:5 ");
+  options.layers_pattern = {"blocks"};
+  CHECK(has(error_of([&] { adapted(options); }), "[lora/targets]"));
+  options.layers_to_transform.clear();
+  options.target_pattern = "q_proj";  // no whole name
+  const std::string none = error_of([&] { adapted(options); });
+  CHECK(has(none, "[lora/targets]"));
+  CHECK(has(none, "a regular expression that must match a whole module name"));
+  options.target_pattern = "(q_proj";
+  CHECK(has(error_of([&] { adapted(options); }), "[lora/pattern] model.lora.target_pattern"));
+  options.target_pattern.reset();
+  options.target_modules = {"q_proj", "lm_head"};
+  CHECK(has(error_of([&] { adapted(options); }), "'lm_head' is the module 'lm_head'"));
+  options.use_rslora = true;
+  CHECK(options.scale(4, 8) == 4.0);
+}
+
 TEST_CASE("a plan has rows for adapters beside the weights they belong to") {
   SmallDecoder model;
   s2s::add_lora(model, peft_options());

@@ -16,6 +16,32 @@ namespace {
 
 Init normal_init(const DecoderSpec& spec) { return {Init::Kind::kNormal, spec.initializer_range}; }
 
+/// The same rows of two stored tables.
+bool has_same_rows(const WeightFiles& files, const std::string& a, const std::string& b,
+                   const TensorSlice& rows) {
+  return at::equal(files.read(a, rows).to(at::kFloat), files.read(b, rows).to(at::kFloat));
+}
+
+/// Refuses files with a head of their own for a model whose head is the embedding: a training of
+/// the head has changed it, and the model without it gives other outputs. Rows at the beginning, in
+/// the middle and at the end are compared.
+void require_same_head(const WeightFiles& files, const NameMap& names) {
+  const auto& facts = files.facts();
+  const auto is_there = [&](const std::string& name) { return facts.contains(name); };
+  const std::string table = names.to_theirs("embed_tokens.weight", is_there).value_or("");
+  const std::string head = names.to_theirs("lm_head.weight", is_there).value_or("");
+  if (!is_there(table) || !is_there(head) || table == head) return;
+  const std::vector<int64_t>& sizes = facts.at(table).sizes;
+  if (sizes != facts.at(head).sizes || sizes.size() != 2) return;  // found with the other sizes
+  const int64_t rows = std::min<int64_t>(16, sizes[0]);
+  for (const int64_t begin : {int64_t{0}, (sizes[0] - rows) / 2, sizes[0] - rows}) {
+    if (has_same_rows(files, table, head, {0, begin, rows})) continue;
+    throw_unsupported_config(files.path() + "/config.json", "tie_word_embeddings", "true",
+                             "false, because '" + head + "' differs from '" + table +
+                                 "': write false to use that head, or remove it from the files");
+  }
+}
+
 std::unique_ptr<RmsNorm> further_norm(const DecoderSpec& spec) {
   return std::make_unique<RmsNorm>(spec.shape.hidden_size, spec.norm_eps, spec.norm_weight);
 }
@@ -248,7 +274,9 @@ at::Tensor Decoder::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
 
 std::unique_ptr<WeightSource> Decoder::initial_values() {
   if (spec_.weights_path.empty()) return nullptr;
-  return weight_source(own_, checkpoint_names(), WeightFiles::open(spec_.weights_path));
+  WeightFiles files = WeightFiles::open(spec_.weights_path);
+  if (spec_.shape.tied_head) require_same_head(files, checkpoint_names());
+  return weight_source(own_, checkpoint_names(), std::move(files));
 }
 
 NameMap Decoder::checkpoint_names() const {

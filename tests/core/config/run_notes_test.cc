@@ -1,0 +1,64 @@
+// Keys of a configuration that are noted, and how findings are printed.
+
+#include "config/run_check.h"
+#include "config_test_support.h"
+
+using s2s::RunCheck;
+using s2s::test::yaml;
+
+namespace {
+
+struct AnyPart {
+  int64_t num_layers = 2;
+  void visit(s2s::OptionVisitor& v) { v("num_layers", num_layers, "layers", s2s::at_least(1)); }
+};
+
+RunCheck checked(const std::string& text) {
+  s2s::RunSchema schema;
+  schema.component = [](const auto&...) { return s2s::list_options<AnyPart>(); };
+  return s2s::check_run_config(yaml(text), schema);
+}
+
+std::string findings_text(const std::string& text) {
+  std::string out;
+  for (const s2s::Error& error : checked(text).findings.errors()) {
+    out += error.what() + std::string("\n");
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("defaults of Lightning are without effect, other values of their keys are not") {
+  const auto notes_of = [](const std::string& trainer) {
+    return checked("model: {type: d}\ntrainer: {" + trainer + "}\n").notes.without_effect.size();
+  };
+  CHECK(notes_of("check_val_every_n_epoch: 1, gradient_clip_algorithm: norm, profiler: null, "
+                 "callbacks: null, plugins: [], overfit_batches: 0.0, fast_dev_run: False, "
+                 "min_epochs: null, max_epochs: null, precision: null, tpu_cores: 0") == 11);
+  for (const char* const other : {"check_val_every_n_epoch: 2", "gradient_clip_algorithm: value",
+                                  "profiler: simple", "callbacks: [1]", "overfit_batches: 0.1"}) {
+    CHECK(notes_of(other) == 0);
+    CHECK(findings_text(std::string("model: {type: d}\ntrainer: {") + other + "}\n") != "");
+  }
+}
+
+TEST_CASE("blocks that nobody knows and that are switched off are notes") {
+  const RunCheck result = checked(
+      "model: {type: d, mtp: {enabled: false, num_layers: 2}}\ntrainer: {extra: {enable: false}}\n"
+      "dflash: {enabled: False}\n");
+  CHECK(result.findings.empty());
+  CHECK(result.notes.without_effect.size() == 3);
+  CHECK(result.written.find_path("model.mtp") == nullptr);
+  CHECK(result.written.find("dflash") == nullptr);
+  CHECK(findings_text("model: {type: d, mtp: {enabled: true}}\n").find("unknown key 'mtp'") !=
+        std::string::npos);
+}
+
+TEST_CASE("a long list of known keys is printed once") {
+  const std::string found =
+      findings_text("model: {type: d}\ntrainer: {zzzz1: 1, zzzz2: 2, zzzz3: 3}\n");
+  CHECK(found.find("; known: ") != std::string::npos);
+  CHECK(found.find("; known: ") == found.rfind("; known: "));
+  CHECK(found.find("the known keys are listed above") != std::string::npos);
+}
