@@ -194,9 +194,10 @@ struct Exporter {
         [](const std::string& target) { return target.find('*') != std::string::npos; });
     const bool is_joined = tensors.size() != lora_tensors(*llm, names).size();
     if (is_joined && lora.has_patterns()) {
-      throw_no_export("adapters of layers that its class in transformers joins have patterns of "
-                      "ranks or of alpha",
-                      "adapters of one rank and alpha");
+      throw_no_export(
+          "adapters of layers that its class in transformers joins have patterns of "
+          "ranks or of alpha",
+          "adapters of one rank and alpha");
     }
     if (!is_peft_text || is_joined) lora.target_only(adapted_modules(tensors));
     write_adapter(arguments.output, tensors, lora, base_of(*llm));

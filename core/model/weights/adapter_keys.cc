@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 10> kOptions = {"r",
                                                        "layers_to_transform",
                                                        "layers_pattern"};
 
-/// What says where an adapter comes from, what only its first values or another key's function
+/// What says where an adapter comes from, what only its initial values or another key's function
 /// need, and fan_in_fan_out, which PEFT itself sets to false for linear layers.
 constexpr std::array<std::string_view, 16> kNoEffect = {
     "task_type",      "auto_mapping",      "base_model_name_or_path",
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 16> kNoEffect = {
     "runtime_config", "qalora_group_size", "ensure_weight_tying",
     "_comment"};
 
-/// Those that draw other first values and leave the weights of the model as they are.
+/// Those that draw other initial values and leave the weights of the model as they are.
 bool is_harmless_start(const nlohmann::ordered_json& value) {
   if (value.is_null() || value.is_boolean()) return true;
   if (!value.is_string()) return false;

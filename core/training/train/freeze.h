@@ -17,7 +17,7 @@ struct ForeignParameters {
   /// Our name -> NeMo's, in which a table that is embedding and head at once has the head's name:
   /// torch names a parameter once, and NeMo's classes register the head first.
   std::map<std::string, std::string> tied;
-  /// Of a class whose language model contains its head (NeMo's SALM). PEFT freezes all of it, with
+  /// Of a class whose language model contains its head. PEFT freezes all of it, with
   /// the embedding, before NeMo asks for patterns.
   /// Source: peft get_peft_model; NeMo speechlm2 parts/lora.py, parts/optim_setup.py.
   std::set<std::string> frozen_by_adapters;
