@@ -37,7 +37,7 @@ CommandResult run_in(const fs::path& folder, const std::string& words) {
 }
 
 /// `config show` of the model of all cases with `trainer`, in the folder of the cases.
-CommandResult show(const std::string& trainer, const std::string& words) {
+CommandResult show_field(const std::string& trainer, const std::string& words) {
   const TemporaryFolder folder;
   folder.write("run.yaml", text_of(field() / "model.yaml") + trainer);
   return run_in(field(), "config show " + (folder / "run.yaml") + " " + words);
@@ -54,13 +54,13 @@ CommandResult run_case(const std::string& file, const std::string& words) {
   const std::string plain = "trainer: {max_steps: 100, accelerator: cpu, strategy: {name: ddp}}\n";
   const std::string kind = file.substr(0, file.find('/'));
   const std::string folder = fs::path(file).parent_path().string();
-  if (kind == "lightning") return show(text_of(field() / file), words);
+  if (kind == "lightning") return show_field(text_of(field() / file), words);
   if (kind == "nemo") return run_in(field(), "config show " + file + " " + words);
-  if (kind == "peft") return show(plain, "model.lora.path=" + folder + " " + words);
-  if (kind == "hf") return show(plain, "'~model.llm' model.llm.path=" + folder + " " + words);
+  if (kind == "peft") return show_field(plain, "model.lora.path=" + folder + " " + words);
+  if (kind == "hf") return show_field(plain, "'~model.llm' model.llm.path=" + folder + " " + words);
   if (kind == "tokenizer") return encode_with(field() / file);
-  return show("trainer: {max_steps: 100, accelerator: cpu}\n",
-              "'trainer.strategy={name: " + kind + ", config: " + file + "}' " + words);
+  return show_field("trainer: {max_steps: 100, accelerator: cpu}\n",
+                    "'trainer.strategy={name: " + kind + ", config: " + file + "}' " + words);
 }
 
 }  // namespace

@@ -104,7 +104,8 @@ void add_patterns(const TensorMap& tensors, const LoraOptions& options,
     if (rank == options.r) continue;
     const std::string key = ranks[last(module)].size() == 1 ? last(module) : module;
     adapter["rank_pattern"][key] = rank;
-    const double divisor = options.use_rslora ? std::sqrt(static_cast<double>(rank)) : rank;
+    const auto whole = static_cast<double>(rank);
+    const double divisor = options.use_rslora ? std::sqrt(whole) : whole;
     adapter["alpha_pattern"][key] = options.scale(options.r, options.lora_alpha) * divisor;
   }
 }

@@ -13,12 +13,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path kFixtures = fs::path(s2s::test::binary_dir()) / "tests/fixtures/plugins";
+const fs::path kFailing = fs::path(s2s::test::binary_dir()) / "tests/fixtures/plugins";
 
 /// A run with the metric that fails, from its folder.
 Outcome with_failing_metric(const fs::path& folder, const std::string& how) {
   return run_s2s(tiny_words("train", folder,
-                            {"--plugin-path", (kFixtures / "fails_late").string(),
+                            {"--plugin-path", (kFailing / "fails_late").string(),
                              "trainer.max_steps=1", "trainer.val_check_interval=1",
                              "model.metrics=[{name: fixture_fails_late, how: " + how + "}]"}));
 }
@@ -40,7 +40,7 @@ TEST_CASE("an exception of a plugin names its file") {
   CHECK(outcome.exit_code == 4);
   CHECK(contains(outcome.output,
                  "[plugin/exception] the plugin " +
-                     (kFixtures / "fails_late/libs2s_metric_fixture_fails_late.so").string() +
+                     (kFailing / "fails_late/libs2s_metric_fixture_fails_late.so").string() +
                      " threw an exception: bad number"));
   CHECK_FALSE(contains(outcome.output, "[internal]"));
 }
@@ -52,7 +52,7 @@ TEST_CASE("a crash in a plugin names its file, and ends the process by its signa
   CHECK(outcome.signal == SIGSEGV);
   CHECK(contains(outcome.output,
                  "[plugin/crash] the plugin " +
-                     (kFixtures / "fails_late/libs2s_metric_fixture_fails_late.so").string() +
+                     (kFailing / "fails_late/libs2s_metric_fixture_fails_late.so").string() +
                      " has crashed (SIGSEGV)"));
 }
 
