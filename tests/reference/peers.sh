@@ -25,7 +25,7 @@ if [ ! -f "$venv/.complete" ]; then
   rm -rf "$venv"
   "$python" -m venv "$venv"
   echo "$site" > "$(echo "$venv"/lib/python3*/site-packages)/torch.pth"
-  timeout 300 "$venv/bin/pip" install -q --no-cache-dir --retries 1 --timeout 20 \
+  timeout 600 "$venv/bin/pip" install -q --no-cache-dir --retries 1 --timeout 20 \
     -r "$here/requirements-peers.txt" >&2 || skip "pip could not install the peers; no network?"
   "$venv/bin/python" -c 'import transformers, peft, safetensors, lhotse, torchaudio' &&
     "$venv/bin/python" -c 'import tensorboard, wandb, mlflow, gguf' ||
