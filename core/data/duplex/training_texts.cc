@@ -81,7 +81,8 @@ nlohmann::json state_of(const std::string& file, bool with_content) {
       {"bytes", status.st_size},
       {"modified_ns", status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec}};
   if (with_content) {
-    const auto bytes = MappedFile(file).bytes();
+    const MappedFile mapped(file);
+    const auto bytes = mapped.bytes();
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     state["fnv1a"] = fmt::format("{:016x}", fnv1a(text));
   }
