@@ -229,7 +229,9 @@ std::string parse_problem(const CLI::App& app, const CLI::App& command,
     const std::string meant = nearest_name(name, option_names(command));
     if (!meant.empty()) nearest += "\n  did you mean '" + meant + "'?";
   }
-  if (error.get_name() != "ExtrasError" || unknown.empty()) return error.what();
+  // The name of the error is the command's here.
+  const bool are_left_over = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  if (!are_left_over || unknown.empty()) return error.what();
   const bool is_one = unknown.size() == 1;
   std::string text = std::string("The following ") + (is_one ? "argument was" : "arguments were") +
                      " not expected:";

@@ -283,7 +283,7 @@ TEST_CASE("unknown keys have suggestions, and what is not implemented is refused
   CHECK_FALSE(has(one, "sequence_parallel_size"));
   check_lines(show_strategy("deepspeed", "[1]"), {"[config/type]"});
   check_lines(show("trainer: {strategy: {name: deepspeed, config: engine.jsn}}", "{}"),
-              {"[config/no-file] trainer.strategy.config (run.yaml:1:38): there is no file "
+              {"[config/no-file] trainer.strategy.config (run.yaml:1:39): there is no file "
                "'engine.jsn'; expected a JSON file of DeepSpeed",
                "did you mean 'engine.json'?"});
   check_lines(show("trainer: {strategy: {name: ddp, config: engine.json}}", "{}"),

@@ -122,7 +122,7 @@ TEST_CASE("a NeMo configuration whose parts are files of this machine is read as
   }
   // A key of the tokenizer adds to what the folder implies, and so does NeMo's own key.
   for (const auto& [word, said] : {std::pair("model.tokenizer.pad_id=3", "pad_id: 3 "),
-                                   std::pair("model.pad_token=[PAD]", "pad_token: \"[PAD]\""),
+                                   std::pair("model.pad_token=\"[PAD]\"", "pad_token: \"[PAD]\""),
                                    std::pair("model.tokenizer.additional_special_tokens=[x]",
                                              "additional_special_tokens: [x, \"<|audio|>\"]")}) {
     const CommandResult more =

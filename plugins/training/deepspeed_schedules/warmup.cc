@@ -13,7 +13,8 @@ struct Warmup {
   int64_t num_steps = 1000;
   std::string type = "log";
   void visit(OptionVisitor& v) {
-    v("warmup_num_steps", num_steps, "number of optimizer steps of the warm-up", at_least(1));
+    v("warmup_num_steps", num_steps, "number of optimizer steps of the warm-up; 0 and 1 count as 2",
+      at_least(0));
     v("warmup_type", type, "how the learning rate rises", one_of({"log", "linear"}));
   }
   int64_t steps() const { return std::max<int64_t>(2, num_steps); }
