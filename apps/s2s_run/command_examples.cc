@@ -39,6 +39,7 @@ constexpr std::pair<std::string_view, const char*> kExamples[] = {
     {"data estimate-bins", "s2s-run data estimate-bins cuts.jsonl.gz"},
     {"runs list", "s2s-run runs list runs"},
     {"runs show", "s2s-run runs show runs/my"},
+    {"runs page", "s2s-run runs page runs/my --follow"},
     {"runs compare", "s2s-run runs compare runs/my runs/other --html compare.html"},
     {"doctor", "s2s-run doctor --folder runs"},
     {"explain", "s2s-run explain config/type"},

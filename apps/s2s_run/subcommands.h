@@ -39,6 +39,7 @@ void setup_plugin_list(const Command& group);
 void setup_plugin_new(const Command& group);
 void setup_plugin_path(const Command& group);
 void setup_runs_compare(const Command& group);
+void setup_runs_page(const Command& group);
 
 /// Adds `plugin` with only `list` and `path`.
 Command setup_plugin_notes(const Command& program);

@@ -1,14 +1,15 @@
 // s2s-run runs list|show: what was run, and with which differences.
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <ctime>
 #include <iostream>
 
 #include "base/text.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/runs/run_record.h"
+#include "s2s_run/runs/runs_facts.h"
+#include "s2s_run/runs/runs_page.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
@@ -16,26 +17,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using Folders = std::vector<std::string>;
-
-std::string started(const RunRecord& run) {
-  const auto seconds = RunRecord::number(run.manifest, "started_unix_s");
-  if (!seconds) return "-";
-  const auto time = static_cast<std::time_t>(*seconds);
-  std::tm local{};
-  ::localtime_r(&time, &local);
-  return fmt::format("{:%Y-%m-%d %H:%M}", local);
-}
-
-std::string last_loss(const RunRecord& run) {
-  if (run.last.is_null()) return "-";
-  const auto loss = RunRecord::number(run.last, "loss");
-  return loss ? fmt::format("{:.4f}", *loss) : "-";
-}
-
-std::string steps_text(const RunRecord& run) {
-  const int64_t max = run.max_steps();
-  return max > 0 ? fmt::format("{} of {}", run.last_step(), max) : std::to_string(run.last_step());
-}
 
 ordered_json facts_json(const RunRecord& run) {
   ordered_json out = {{"name", run.name},
@@ -53,24 +34,18 @@ void print_json(const ordered_json& json) {
   std::cout << json.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
 
-/// "trainer.seed=2, model.optimizer.lr=1e-3": the values of run number `index`.
-std::string own_values(const std::vector<ConfigDifference>& differences, size_t index) {
-  constexpr size_t kShown = 6;
-  std::vector<std::string> texts;
-  for (const ConfigDifference& difference : differences) {
-    if (texts.size() == kShown) {
-      texts.push_back(fmt::format("and {} more", differences.size() - kShown));
-      break;
-    }
-    texts.push_back(difference.key + "=" + difference.values[index]);
-  }
-  return joined(texts, ", ");
-}
+struct ListArguments {
+  Folders folders;
+  std::string html;
+  bool force = false;
+};
 
-int list_runs(const Folders& folders, const Invocation& invocation) {
+int list_runs(const ListArguments& arguments, const Invocation& invocation) {
+  if (!arguments.html.empty() && !arguments.force) require_own_page(arguments.html);
   const auto validations = invocation.json ? Validations::kRead : Validations::kLeaveOut;
-  const std::vector<RunRecord> runs = read_runs(folders, validations);
+  const std::vector<RunRecord> runs = read_runs(arguments.folders, validations);
   const std::vector<ConfigDifference> differences = config_differences(runs);
+  if (!arguments.html.empty()) write_runs_page(runs, {}, arguments.html);
   if (invocation.json) {
     ordered_json out = ordered_json::array();
     for (size_t i = 0; i < runs.size(); ++i) {
@@ -84,12 +59,17 @@ int list_runs(const Folders& folders, const Invocation& invocation) {
   }
   std::vector<std::vector<std::string>> rows = {
       {"run", "started", "steps", "loss", "checkpoint", "differs in"}};
+  const std::vector<std::string> own = own_values(differences, runs.size());
   for (size_t i = 0; i < runs.size(); ++i) {
     const RunRecord& run = runs[i];
-    rows.push_back({run.name, started(run), steps_text(run), last_loss(run),
-                    run.checkpoint.empty() ? "-" : run.checkpoint, own_values(differences, i)});
+    rows.push_back({run.name, started_text(run), steps_text(run), last_loss_text(run),
+                    run.checkpoint.empty() ? "-" : run.checkpoint, own[i]});
   }
   print_columns(rows);
+  if (!arguments.html.empty()) {
+    std::cout.flush();
+    fmt::print("\nwrote {}\n", printable_name(arguments.html));
+  }
   return 0;
 }
 
@@ -99,7 +79,7 @@ std::string text_of(const nlohmann::json& value) {
 
 void print_run(const RunRecord& run) {
   std::vector<std::vector<std::string>> rows = {{"run", run.path},
-                                                {"started", started(run)},
+                                                {"started", started_text(run)},
                                                 {"steps", steps_text(run)},
                                                 {"checkpoint", run.checkpoint}};
   for (const char* key : {"s2s", "torch", "git_commit", "run_id", "host"}) {
@@ -150,8 +130,11 @@ int show_runs(const Folders& folders, const Invocation& invocation) {
 void setup_runs(const Command& program) {
   const Command group = program.group("runs", "list and compare training runs");
   const Command list = group.command("list", "list runs, their last loss and their differences");
-  list.option("folders", list.runs(list_runs), "run folders, or folders that contain some")
-      .required();
+  ListArguments& listed = list.runs(list_runs);
+  list.option("folders", listed.folders, "run folders, or folders that contain some").required();
+  list.option("--html", listed.html,
+              "write the list and the learning curves of all runs as one HTML page");
+  list.force(listed.force);
   list.json("print one JSON list");
   const Command show =
       group.command("show", "show what a run recorded: program, command, last metrics");
@@ -159,6 +142,7 @@ void setup_runs(const Command& program) {
       .required();
   show.json("print one JSON list, with the configuration");
   setup_runs_compare(group);
+  setup_runs_page(group);
 }
 
 }  // namespace s2s::run

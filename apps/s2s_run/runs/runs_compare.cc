@@ -122,7 +122,7 @@ int compare_runs(const CompareRunsArguments& arguments, const Invocation& invoca
     firsts.push_back(lines.front());
     partings.push_back(parting_json(runs.front(), runs[i], parting));
   }
-  if (!arguments.html.empty()) write_runs_page(runs, firsts, arguments.html);
+  if (!arguments.html.empty()) write_runs_page(runs, {firsts, 0}, arguments.html);
   if (invocation.json) {
     ordered_json out = {{"runs", ordered_json::array()},
                         {"config", rows_json(config_differences(runs))},

@@ -2,16 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "base/atomic_file.h"
+#include "base/io_errors.h"
 #include "base/text.h"
 #include "eval/report/report_files.h"
 #include "eval/report/report_json.h"
 #include "eval/report/training_curves.h"
+#include "s2s_run/runs/runs_facts.h"
 
 namespace s2s::run {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kBegin =
+    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+    "<meta name=\"generator\" content=\"s2s-run runs\">";
 
 std::string cells(const char* tag, const std::vector<std::string>& texts) {
   std::string out;
@@ -38,15 +48,54 @@ std::string table(const std::string& title, const std::vector<RunRecord>& runs,
   return out + "</tbody></table></div>";
 }
 
-/// One chart for each metric; a metric of a single run has one, too.
+/// The address of a file for a page in `folder`: no letter of a name ends it.
+std::string address(const fs::path& file, const fs::path& folder) {
+  std::string out;
+  for (const char c : fs::absolute(file).lexically_proximate(fs::absolute(folder)).string()) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' ||
+                          c == '.' || c == '-' || c == '_';
+    out += is_plain ? std::string(1, c)
+                    : fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  }
+  return "./" + out;
+}
+
+/// The name of a run, as a link to its report where it has one.
+std::string linked_name(const RunRecord& run, const fs::path& page_folder) {
+  const fs::path report = fs::path(run.path) / "report/index.html";
+  std::error_code ignored;
+  if (!fs::is_regular_file(report, ignored)) return escape_html(run.name);
+  return fmt::format("<a href=\"{}\">{}</a>", address(report, page_folder), escape_html(run.name));
+}
+
+std::string facts_table(const std::vector<RunRecord>& runs,
+                        const std::vector<ConfigDifference>& differences,
+                        const fs::path& page_folder) {
+  std::string out = "<h2>Runs</h2><div class=\"card scroll\"><table><thead><tr>" +
+                    cells("th", {"run", "started", "steps", "loss", "checkpoint", "differs in"}) +
+                    "</tr></thead><tbody>";
+  const std::vector<std::string> own = own_values(differences, runs.size());
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const RunRecord& run = runs[i];
+    out += "<tr><th scope=\"row\">" + linked_name(run, page_folder) + "</th>" +
+           cells("td", {started_text(run), steps_text(run), last_loss_text(run),
+                        run.checkpoint.empty() ? "-" : run.checkpoint, own[i]}) +
+           "</tr>";
+  }
+  return out + "</tbody></table></div>";
+}
+
+/// One chart for each metric of several runs.
 Json curves_of(const std::vector<RunRecord>& runs) {
   Json curves = Json::array();
   for (const RunRecord& run : runs) {
     for (const Curve& curve : read_curves(run.metrics_path())) {
       Json json = curve_json(curve);
-      json["chart"] =
-          curve.validation.empty() ? curve.name : curve.name + " (" + curve.validation + ")";
-      json["label"] = run.name;
+      if (runs.size() > 1) {
+        json["chart"] =
+            curve.validation.empty() ? curve.name : curve.name + " (" + curve.validation + ")";
+        json["label"] = run.name;
+      }
       curves.push_back(json);
     }
   }
@@ -55,18 +104,23 @@ Json curves_of(const std::vector<RunRecord>& runs) {
 
 }  // namespace
 
-void write_runs_page(const std::vector<RunRecord>& runs, const std::vector<std::string>& partings,
+void write_runs_page(const std::vector<RunRecord>& runs, const RunsPage& what,
                      const std::string& path) {
   std::string title;
   for (const RunRecord& run : runs) title += (title.empty() ? "" : ", ") + run.name;
+  const std::string refresh =
+      what.refresh_s > 0
+          ? fmt::format("<meta http-equiv=\"refresh\" content=\"{}\">", what.refresh_s)
+          : "";
   std::string page = fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-      "<title>{0}</title><style>{1}</style></head><body>"
-      "<header><div class=\"title\"><h1>{0}</h1></div></header><main>",
-      escape_html(title), report_file("style.css"));
-  for (const std::string& text : partings) page += "<p>" + escape_html(text) + "</p>\n";
-  page += table("Configuration", runs, config_differences(runs));
+      "{0}{1}<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+      "<title>{2}</title><style>{3}</style></head><body>"
+      "<header><div class=\"title\"><h1>{2}</h1></div></header><main>",
+      kBegin, refresh, escape_html(title), report_file("style.css"));
+  for (const std::string& text : what.sentences) page += "<p>" + escape_html(text) + "</p>\n";
+  const std::vector<ConfigDifference> differences = config_differences(runs);
+  page += facts_table(runs, differences, fs::path(path).parent_path());
+  page += table("Configuration", runs, differences);
   page += table("Program", runs, program_differences(runs));
   page += "<section id=\"curves\" aria-label=\"Training curves\"></section></main>\n";
   page += "<script type=\"application/json\" id=\"report-data\">" +
@@ -74,6 +128,15 @@ void write_runs_page(const std::vector<RunRecord>& runs, const std::vector<std::
   page.append(report_file("dom.js")).append(report_file("curves.js"));
   page += "renderCurves(embeddedJson(\"report-data\"));\n</script></body></html>\n";
   write_file_atomically(path, page);
+}
+
+void require_own_page(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(path, ignored))) return;
+  std::string begin(std::string_view(kBegin).size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (!file || begin != kBegin) throw exists_error(path);
 }
 
 }  // namespace s2s::run

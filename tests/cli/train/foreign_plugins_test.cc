@@ -19,7 +19,7 @@ const fs::path kFailing = fs::path(s2s::test::binary_dir()) / "tests/fixtures/pl
 Outcome with_failing_metric(const fs::path& folder, const std::string& how) {
   return run_s2s(tiny_words("train", folder,
                             {"--plugin-path", (kFailing / "fails_late").string(),
-                             "trainer.max_steps=1", "trainer.val_check_interval=1",
+                             "trainer.max_steps=4", "trainer.val_check_interval=1",
                              "model.metrics=[{name: fixture_fails_late, how: " + how + "}]"}));
 }
 
@@ -69,10 +69,10 @@ TEST_CASE("plugins that trained a model are not needed where it answers") {
                        "exp_manager:\n  loggers: [{name: acme.logger, project: p}]"));
   const Outcome answered =
       run_s2s({"generate", "--checkpoint", checkpoint.string(), "--input",
-               (tiny_set() / "audio").string(), "--output", (folder.path() / "out").string()});
+               (tiny_set() / "audio/dev").string(), "--output", (folder.path() / "out").string()});
   CAPTURE(answered.output);
   CHECK(answered.exit_code == 0);
-  const Outcome validated = run_s2s({"validate", "--checkpoint", checkpoint.string(), "--output",
+  const Outcome validated = run_s2s({"validate", "--checkpoint", checkpoint.string(), "--report",
                                      (folder.path() / "report").string()});
   CAPTURE(validated.output);
   CHECK(validated.exit_code == 0);

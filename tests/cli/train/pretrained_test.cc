@@ -83,6 +83,7 @@ TEST_CASE("a private file that a downloaded folder links to is not copied into a
   const TemporaryFolder parent;
   const fs::path hf = pretrained_folder(parent.path());
   write_text(parent.path() / "id_rsa", "private");
+  fs::remove(hf / "generation_config.json");
   fs::create_symlink(parent.path() / "id_rsa", hf / "generation_config.json");
   const Outcome refused = run_s2s(tiny_words("train", parent.path() / "run", from(hf)));
   CHECK(refused.exit_code == 3);

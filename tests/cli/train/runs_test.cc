@@ -62,6 +62,63 @@ TEST_CASE("runs list finds the runs below a folder and shows the keys that diffe
   const Outcome table = run_s2s({"runs", "list", four_runs().runs.string()});
   CHECK_MESSAGE(contains(table.output, "4 of 4"), table.output);
   CHECK(contains(table.output, "model.optimizer.lr=2e-3"));
+  // What most runs have sets none apart.
+  CHECK_FALSE(contains(table.output, "model.optimizer.lr=1e-3"));
+  CHECK_FALSE(contains(table.output, "data.train_ds.seed=1"));
+  CHECK(contains(table.output, "step=4      -\n"));
+}
+
+TEST_CASE("runs list writes a page of all runs, and replaces only its own pages") {
+  const fs::path page = four_runs().folder.path() / "list.html";
+  const Words words = {"runs", "list", four_runs().runs.string(), "--html", page.string()};
+  for (int i = 0; i < 2; ++i) {
+    const Outcome outcome = run_s2s(words);
+    REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+    const std::string html = read_text(page);
+    for (const char* const text : {"<th scope=\"row\">other_rate</th>", "4 of 4", "step=4",
+                                   "model.optimizer.lr=2e-3", "\"label\":\"again\""}) {
+      CHECK_MESSAGE(contains(html, text), text);
+    }
+  }
+  write_text(page, "mine");
+  const Outcome refused = run_s2s(words);
+  CHECK(refused.exit_code == 5);
+  CHECK_MESSAGE(contains(refused.output, "[io/exists]"), refused.output);
+  CHECK(read_text(page) == "mine");
+}
+
+TEST_CASE("runs page follows a run from before its first step to its last") {
+  const TemporaryFolder folder;
+  const fs::path runs = folder.path() / "runs", page = folder.path() / "a page.html";
+  Process follows(
+      {"runs", "page", runs.string(), "--follow", "--every", "1", "--output", page.string()});
+  train_tiny(runs / "one", {"trainer.max_steps=4", "trainer.val_check_interval=2"});
+  const Outcome ended = follows.wait();
+  CHECK_MESSAGE(ended.exit_code == 0, ended.output);
+  CHECK_MESSAGE(contains(ended.output, "waiting for a run in "), ended.output);
+  const std::string html = read_text(page);
+  CHECK(contains(html, "4 of 4"));
+  CHECK(contains(html, "\"name\":\"loss\""));
+  CHECK_FALSE(contains(html, "http-equiv"));  // it is over
+  fs::create_directories(runs / "one/report");
+  write_text(runs / "one/report/index.html", "");
+  const Outcome once = run_s2s({"runs", "page", (runs / "one").string()});
+  CHECK_MESSAGE(once.exit_code == 0, once.output);
+  CHECK(contains(read_text(runs / "one/curves.html"), "<a href=\"./report/index.html\">one</a>"));
+}
+
+TEST_CASE("a page that follows a run asks the browser to read it again, until ^C") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  fs::create_directories(run);
+  write_text(run / "metrics.jsonl", "{\"step\":1,\"loss\":2.5}\n");
+  Process follows({"runs", "page", run.string(), "--follow", "--every", "1"});
+  REQUIRE(wait_until(follows, [&] { return fs::exists(run / "curves.html"); }));
+  CHECK(contains(read_text(run / "curves.html"), "http-equiv=\"refresh\" content=\"1\""));
+  follows.send(SIGINT);
+  const Outcome ended = follows.wait();
+  CHECK_MESSAGE(ended.exit_code == 0, ended.output);
+  CHECK_FALSE(contains(read_text(run / "curves.html"), "http-equiv"));
 }
 
 TEST_CASE("runs show prints the command and the last metrics of a run") {

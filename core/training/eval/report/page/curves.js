@@ -2,10 +2,9 @@
 
 const kPlot = {width: 460, height: 210, left: 52, right: 12, top: 10, bottom: 26};
 
-/** Which chart a curve belongs to. Pages that compare runs name it. */
-function chartOf(curve) {
+/** Which chart a curve belongs to in the page of one run. */
+function familyOf(curve) {
   const name = curve.name;
-  if (curve.chart) return curve.chart;
   if (name.endsWith("loss")) return "Loss";
   if (name === "learning_rate") return "Learning rate";
   if (name === "grad_norm") return "Gradient norm";
@@ -157,13 +156,15 @@ function renderCurves(data) {
   const section = document.getElementById("curves");
   const charts = new Map();
   for (const curve of data.curves) {
-    const title = chartOf(curve);
+    const title = curve.chart || familyOf(curve);  // pages of several runs name the chart
     if (!charts.has(title)) charts.set(title, []);
     charts.get(title).push(curve);
   }
   if (!charts.size) return;
-  const first = kFirstCharts.filter((title) => charts.has(title));
-  const others = [...charts.keys()].filter((title) => !first.includes(title));
+  const place = (title) => kFirstCharts.indexOf(familyOf(charts.get(title)[0]));
+  const first = [...charts.keys()].filter((title) => place(title) >= 0)
+                    .sort((a, b) => place(a) - place(b));
+  const others = [...charts.keys()].filter((title) => place(title) < 0);
   section.append(node("h2", {}, "Training"),
                  node("div", {class: "charts"}, first.map((t) => chart(t, charts.get(t)))));
   if (!others.length) return;

@@ -141,6 +141,11 @@ class ExampleTable {
     if (now) now.view.ready();
   }
 
+  openFirst() {
+    const [first] = this.sorted(this.examples);
+    if (first) this.toggle(first);
+  }
+
   update() {
     const shown = this.sorted(this.examples.filter((e) => this.matches(e)));
     this.columns.forEach((column, i) => {
