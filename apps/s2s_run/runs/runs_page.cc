@@ -48,10 +48,10 @@ std::string table(const std::string& title, const std::vector<RunRecord>& runs,
   return out + "</tbody></table></div>";
 }
 
-/// The address of a file for a page in `folder`: no letter of a name ends it.
+/// The address of a file for a page in `folder`, an absolute path: no letter of a name ends it.
 std::string address(const fs::path& file, const fs::path& folder) {
   std::string out;
-  for (const char c : fs::absolute(file).lexically_proximate(fs::absolute(folder)).string()) {
+  for (const char c : fs::absolute(file).lexically_normal().lexically_proximate(folder).string()) {
     const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' ||
                           c == '.' || c == '-' || c == '_';
     out += is_plain ? std::string(1, c)
@@ -119,7 +119,7 @@ void write_runs_page(const std::vector<RunRecord>& runs, const RunsPage& what,
       kBegin, refresh, escape_html(title), report_file("style.css"));
   for (const std::string& text : what.sentences) page += "<p>" + escape_html(text) + "</p>\n";
   const std::vector<ConfigDifference> differences = config_differences(runs);
-  page += facts_table(runs, differences, fs::path(path).parent_path());
+  page += facts_table(runs, differences, fs::absolute(path).parent_path());
   page += table("Configuration", runs, differences);
   page += table("Program", runs, program_differences(runs));
   page += "<section id=\"curves\" aria-label=\"Training curves\"></section></main>\n";

@@ -72,7 +72,8 @@ void check_config(const std::string& place, const LoraOptions& options) {
   const nlohmann::ordered_json adapter = read_json_file(place);
   if (!adapter.is_object()) throw adapter_key_error(place, "", adapter.type_name(), "an object");
   Findings findings = refused_adapter_keys(place, adapter);
-  for (const auto& [key, ours] : options_json(options).items()) {
+  const nlohmann::ordered_json all = options_json(options);
+  for (const auto& [key, ours] : all.items()) {
     const auto found = adapter.find(key);
     const bool is_absent = found == adapter.end() || found->is_null();
     const bool is_default = is_absent && !ours.is_number() && (ours == false || ours.empty());

@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
+#include "common/places.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
@@ -105,6 +108,11 @@ TEST_CASE("runs page follows a run from before its first step to its last") {
   const Outcome once = run_s2s({"runs", "page", (runs / "one").string()});
   CHECK_MESSAGE(once.exit_code == 0, once.output);
   CHECK(contains(read_text(runs / "one/curves.html"), "<a href=\"./report/index.html\">one</a>"));
+  const std::string here = "cd '" + folder.path().string() + "' && " + binary_dir() +
+                           "/bin/s2s-run runs list runs --html here.html > /dev/null";
+  CHECK(std::system(here.c_str()) == 0);
+  CHECK(contains(read_text(folder.path() / "here.html"),
+                 "<a href=\"./runs/one/report/index.html\">one</a>"));
 }
 
 TEST_CASE("a page that follows a run asks the browser to read it again, until ^C") {
