@@ -18,7 +18,8 @@ Error no_path(const std::string& path) {
 Error no_tokenizer(const std::string& path) {
   return config_error(
       "data/no-tokenizer",
-      fmt::format("{} needs a tokenizer for its texts, but there is none; set model.tokenizer",
+      fmt::format("{} needs a tokenizer for its texts, but there is none; set model.tokenizer, for "
+                  "example {{name: hf, path: FOLDER}}; the folder of model.llm.path often has one",
                   path));
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -24,20 +25,35 @@ class LineParser {
     if (json.get(object_) != simdjson::SUCCESS) {
       throw text_errors::keys(place_.text(), "the line is no JSON object", expected());
     }
-    const bool is_auto = options_.format == "auto";
-    if (options_.format == "messages" || (is_auto && !messages_key().empty())) return chat();
-    const bool has_pair = has(options_.prompt_key) && has(options_.response_key);
-    if (options_.format == "prompt_response" || (is_auto && has_pair)) {
-      return pair(options_.prompt_key, options_.response_key);
-    }
-    if (is_auto && has("instruction") && has("output")) return alpaca();
-    if (is_auto && has("prompt") && has("completion")) return pair("prompt", "completion");
-    if (is_auto && !has(options_.text_key)) {
+    keys_ = find_keys();
+    if (keys_ == Keys::kMessages) return chat();
+    if (keys_ == Keys::kPair) return pair(options_.prompt_key, options_.response_key);
+    if (keys_ == Keys::kAlpaca) return alpaca();
+    if (keys_ == Keys::kCompletion) return pair("prompt", "completion");
+    if (options_.format == "auto" && !has(options_.text_key)) {
       throw text_errors::keys(place_.text(), "the line has the keys " + found_keys(), expected());
     }
     TextLine line;
     line.text = require(options_.text_key);
     return line;
+  }
+
+  /// After parse().
+  std::vector<std::string> unread() const {
+    static const std::set<std::string_view> kContent = {
+        "answer",    "chosen",        "completion", "context",  "conversations",
+        "documents", "functions",     "history",    "input",    "label",
+        "messages",  "output",        "prompt",     "rejected", "instruction",
+        "system",    "system_prompt", "response",   "text",     "tools"};
+    const std::set<std::string> read = read_keys();
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : object_) {
+      const bool is_empty = value.is_null() || is_empty_value(value);
+      if (kContent.contains(key) && !is_empty && !read.contains(std::string(key))) {
+        keys.emplace_back(key);
+      }
+    }
+    return keys;
   }
 
   TextLine parse_prompt(JsonValue json) {
@@ -65,6 +81,21 @@ class LineParser {
   }
 
  private:
+  enum class Keys { kMessages, kPair, kAlpaca, kCompletion, kText };
+
+  /// Which form's keys the line has.
+  Keys find_keys() const {
+    const bool is_auto = options_.format == "auto";
+    if (options_.format == "messages" || (is_auto && !messages_key().empty())) {
+      return Keys::kMessages;
+    }
+    const bool has_pair = has(options_.prompt_key) && has(options_.response_key);
+    if (options_.format == "prompt_response" || (is_auto && has_pair)) return Keys::kPair;
+    if (is_auto && has("instruction") && has("output")) return Keys::kAlpaca;
+    if (is_auto && has("prompt") && has("completion")) return Keys::kCompletion;
+    return Keys::kText;
+  }
+
   bool has(const std::string& key) const {
     const auto found = object_[key];
     return found.error() == simdjson::SUCCESS && !found.value_unsafe().is_null();
@@ -243,9 +274,39 @@ class LineParser {
     return false;
   }
 
+  /// The keys that the line's form has.
+  std::set<std::string> read_keys() const {
+    std::set<std::string> keys = {"tools"};
+    if (keys_ == Keys::kMessages) {
+      keys.insert(messages_key());
+      if (!begins_with_system(object_[messages_key()].value_unsafe())) keys.insert("system");
+      return keys;
+    }
+    if (keys_ == Keys::kText) return {options_.text_key};
+    const bool is_alpaca = keys_ == Keys::kAlpaca, is_pair = keys_ == Keys::kPair;
+    const std::string prompt = is_pair ? options_.prompt_key : "prompt";
+    if (is_alpaca) {
+      keys.insert({"instruction", "input", "output"});
+    } else {
+      keys.insert({prompt, is_pair ? options_.response_key : "completion"});
+    }
+    if (is_alpaca || !is_list(prompt)) keys.insert({"system", "history"});
+    return keys;
+  }
+
+  static bool is_empty_value(JsonValue value) {
+    std::string_view text;
+    simdjson::dom::array list;
+    simdjson::dom::object object;
+    if (value.get(text) == simdjson::SUCCESS) return text.empty();
+    if (value.get(list) == simdjson::SUCCESS) return list.size() == 0;
+    return value.get(object) == simdjson::SUCCESS && object.size() == 0;
+  }
+
   const DocumentOptions& options_;
   const LinePlace& place_;
   Object object_;
+  Keys keys_ = Keys::kText;
 };
 
 }  // namespace
@@ -254,6 +315,17 @@ TextLine parse_text_line(const std::string& line, const DocumentOptions& options
                          const std::string& file, int64_t line_number) {
   const LinePlace place{file, line_number};
   return LineParser(options, place).parse(parse_json_line(line, place));
+}
+
+std::vector<std::string> unread_keys(const std::string& line, const DocumentOptions& options) {
+  const LinePlace place{"", 1};
+  LineParser parser(options, place);
+  try {
+    parser.parse(parse_json_line(line, place));
+  } catch (const Error&) {
+    return {};
+  }
+  return parser.unread();
 }
 
 TextLine parse_prompt_line(const std::string& line, const DocumentOptions& options,

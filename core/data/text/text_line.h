@@ -25,6 +25,11 @@ struct TextLine {
 TextLine parse_text_line(const std::string& line, const DocumentOptions& options,
                          const std::string& file, int64_t line_number);
 
+/// The keys of a line with content that parse_text_line does not read, of those that files of
+/// conversations use for what a model is to see or say: a `functions` beside messages, a `system`
+/// beside a plain text. Empty for a line that has none, or that parse_text_line refuses.
+std::vector<std::string> unread_keys(const std::string& line, const DocumentOptions& options);
+
 /// A line that a model is to answer: messages (without what the assistant says last), a prompt, or
 /// an instruction; a response is left out. `form` is kChat or kPair. Errors: [data/json],
 /// [data/prompt], [data/text-keys] for a prompt that is no text, [data/chat-messages].

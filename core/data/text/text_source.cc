@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -89,16 +90,32 @@ TextSource::TextSource(const TextSourceOptions& options, const DataContext& cont
              [this](int64_t line, const Error& error) { hear(line, error); }) {
   check_first_lines();
   check_labels();
+  tell_unread_keys();
 }
 
 /// Mistakes of all lines are often those of the first: they end a run before it begins.
 void TextSource::check_first_lines() {
   if (files_.size() == 0) throw text_errors::empty(path_);
   if (options_.skip_bad > 0) return;
-  PlannedBatch rows;
   for (int64_t line = 0; line < std::min(files_.size(), kCheckedLines); ++line) {
     const std::string text = files_.line(line);
     if (!is_blank_line(text)) encoder_.encode(text, files_.origin(line));
+  }
+}
+
+/// What a line says in a key of another form is not trained on.
+void TextSource::tell_unread_keys() const {
+  if (!warn_ || rank_ > 0) return;
+  std::map<std::string, int64_t> num_lines;
+  const int64_t most = std::min(files_.size(), kCheckedLines);
+  for (int64_t line = 0; line < most; ++line) {
+    const std::string text = files_.line(line);
+    if (is_blank_line(text)) continue;
+    for (const std::string& key : unread_keys(text, options_.document)) ++num_lines[key];
+  }
+  for (const auto& [key, count] : num_lines) {
+    warn_(fmt::format("{}: '{}' is not read in {} of the first {} lines: the model does not see it",
+                      path_, key, count, most));
   }
 }
 

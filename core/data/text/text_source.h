@@ -32,6 +32,7 @@ class TextSource : public DataSource {
  private:
   void check_first_lines();
   void check_labels();
+  void tell_unread_keys() const;
   /// Nothing for a blank line, and for one that makes no document.
   std::optional<TokenDocument> document_at(int64_t line) const;
   std::string why_no_labels(int64_t num_lines) const;

@@ -155,6 +155,46 @@ TEST_CASE("many documents of which nothing is learned are a warning") {
   CHECK(contains(warnings[0], "1 of the first 2 documents have no token that the model learns"));
 }
 
+TEST_CASE("a key with content of another form is told, because the model does not see it") {
+  const std::string chat =
+      R"("messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])";
+  const std::string with_system = R"("messages": [{"role": "system", "content": "s"},)"
+                                  R"( {"role": "user", "content": "a"}])";
+  const auto told = [](const std::string& line) {
+    Sources sources;
+    std::vector<std::string> warnings;
+    sources.context.warn = [&](const std::string& text) { warnings.push_back(text); };
+    sources.options.document.chat_template = "chatml";
+    sources.lines = line + "\n";
+    sources.open();
+    return warnings;
+  };
+  const std::vector<std::pair<std::string, const char*>> unread = {
+      {"{" + chat + R"(, "functions": [{"name": "f"}]})", "'functions'"},
+      {"{" + chat + R"(, "documents": [{"text": "f"}]})", "'documents'"},
+      {"{" + with_system + R"(, "system": "t"})", "'system'"},
+      {R"({"text": "a", "system": "s"})", "'system'"},
+      {R"({"text": "a", "tools": [{"name": "f"}]})", "'tools'"},
+      {R"({"prompt": "a", "response": "b", "input": "c"})", "'input'"},
+      {R"({"instruction": "a", "output": "b", "context": "c"})", "'context'"},
+      {R"({"prompt": [{"role": "user", "content": "a"}], "completion": [{"role": "assistant",)"
+       R"( "content": "b"}], "history": [["q", "a"]]})",
+       "'history'"}};
+  for (const auto& [line, key] : unread) {
+    CAPTURE(line);
+    const std::vector<std::string> warnings = told(line);
+    REQUIRE(warnings.size() == 1);
+    CHECK(contains(warnings[0], std::string("data.train_ds: ") + key + " is not read in 1 of"));
+  }
+  for (const std::string& line :
+       {"{" + chat + R"(, "system": "s", "tools": [{"name": "f"}], "id": "3", "history": []})",
+        std::string(R"({"instruction": "a", "input": "i", "output": "b", "history": [["q","a"]]})"),
+        std::string(R"({"text": "a", "source": "web", "prompt": null, "label": ""})")}) {
+    CAPTURE(line);
+    CHECK(told(line).empty());
+  }
+}
+
 TEST_CASE("path is a file, a folder or a pattern; Parquet is named with the way out") {
   const TemporaryFolder folder;
   const std::string b = folder.write("b.jsonl", "{}"), a = folder.write("a.json", "[]");
