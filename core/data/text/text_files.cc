@@ -6,10 +6,11 @@
 
 namespace s2s::data {
 
-TextFiles::TextFiles(const std::vector<std::string>& paths) : begins_{0} {
+TextFiles::TextFiles(const std::vector<std::string>& paths, const std::string& key) : begins_{0} {
+  const std::string expected =
+      "a JSONL file with one document in each line (.jsonl, .jsonl.gz); check " + key;
   for (const std::string& path : paths) {
-    files_.push_back(files::open_line_file(
-        path, {}, "a JSONL file with one document in each line (.jsonl, .jsonl.gz); check path"));
+    files_.push_back(files::open_line_file(path, {}, expected));
     begins_.push_back(begins_.back() + files_.back()->size());
   }
 }

@@ -13,8 +13,8 @@ namespace s2s::data {
 
 class TextFiles {
  public:
-  /// Errors: [data/missing-file], [data/gzip], [io/file].
-  explicit TextFiles(const std::vector<std::string>& paths);
+  /// `key`: of the paths, for messages. Errors: [data/missing-file], [data/gzip], [io/file].
+  TextFiles(const std::vector<std::string>& paths, const std::string& key);
 
   int64_t size() const { return begins_.back(); }
   /// Errors: [data/index], [io/file].

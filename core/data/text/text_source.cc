@@ -84,7 +84,7 @@ TextSource::TextSource(const TextSourceOptions& options, const DataContext& cont
       rank_(context.data_rank),
       num_ranks_(context.data_size),
       seed_(options.seed ? static_cast<uint64_t>(*options.seed) : context.seed),
-      files_(paths_of(options.path, context)),
+      files_(paths_of(options.path, context), context.path + ".path"),
       encoder_(options.document, tokenizer_of(context), context.path, context.base_dir),
       order_(options, seed_, files_, encoder_, context.path,
              [this](int64_t line, const Error& error) { hear(line, error); }) {

@@ -223,14 +223,21 @@ void remove_value(Config& config, const Override& word) {
 
 std::string nearest_file(const std::string& file) {
   const fs::path path = file;
-  std::vector<std::string> names;
+  const std::string stem = path.stem().string();
+  const std::string extension = path.has_extension() ? path.extension().string() : ".yaml";
+  std::vector<std::string> stems;  // of files with the same extension
+  std::string other;               // the same name with another extension
   std::error_code ignored;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.is_regular_file(ignored)) names.push_back(entry.path().filename().string());
+    if (!entry.is_regular_file(ignored)) continue;
+    const fs::path& found = entry.path();
+    if (found.extension() == extension) stems.push_back(found.stem().string());
+    const bool is_better = other.empty() || found.extension() == ".yaml";
+    if (found.stem() == stem && is_better) other = found.filename().string();
   }
-  std::string name = nearest_name(path.filename().string(), names);
-  if (name.empty()) name = nearest_name(path.filename().string() + ".yaml", names);
+  const std::string nearest = nearest_name(stem, stems);
+  const std::string name = nearest.empty() ? other : nearest + extension;
   return name.empty() ? "" : (path.parent_path() / name).string();
 }
 

@@ -28,6 +28,8 @@ TEST_CASE("the nearest name is suggested, a far one is not") {
   CHECK(s2s::nearest_name("num_layer", {"num_heads", "num_layers"}) == "num_layers");
   CHECK(s2s::nearest_name("zzz", {"num_heads"}) == "");
   CHECK(s2s::nearest_name("x", {}) == "");
+  CHECK(s2s::nearest_name("ab", {"xy", "cb"}) == "cb");  // one letter is as it was written
+  CHECK(s2s::nearest_name("ab", {"xy"}) == "");
 }
 
 TEST_CASE("an assertion names condition, reason and place") {

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "common/temporary_folder.h"
 #include "config/interpolation.h"
+#include "config/nearest_file.h"
 #include "config/yaml_writer.h"
 #include "config_test_support.h"
 
@@ -86,6 +88,12 @@ TEST_CASE("a missing config file is an error with the nearest name of its folder
             "/tiny.yaml'?");
   CHECK(error_of([&] { s2s::load_config(base + "/tiny"); }).find("tiny.yaml'?") !=
         std::string::npos);
+  std::ofstream(base + "/data.json") << "{}";
+  CHECK(s2s::nearest_file(base + "/tiny.yml") == base + "/tiny.yaml");
+  CHECK(s2s::nearest_file(base + "/tiny") == base + "/tiny.yaml");
+  CHECK(s2s::nearest_file(base + "/tny") == base + "/tiny.yaml");
+  CHECK(s2s::nearest_file(base + "/dta.json") == base + "/data.json");
+  CHECK(s2s::nearest_file(base + "/nope.json") == "");  // an extension alone is no likeness
   CHECK(error_of([&] { s2s::load_config(base + "/none/none.yaml"); }).find("[config/no-file]") ==
         0);
   CHECK(error_of([&] { s2s::load_config(base); }).find("[config/unreadable]") == 0);
