@@ -22,7 +22,7 @@ for kind in "$source_dir"/core/sdk/template/*; do
   expect "a plugin for $kind:acme.$kind" "$run" plugin new "$kind" "acme.$kind" --out "$kind"
   build "$kind"
   asked=' 8 ok'
-  case $kind in data|model|tokenizer) asked=' 8 -' ;; esac
+  case $kind in data|model|scorer|tokenizer) asked=' 8 -' ;; esac
   expect "$asked" "$run" plugin check "$kind/build/libs2s_${kind}_acme_$kind.so"
   S2S_PLUGIN_PATH=${S2S_PLUGIN_PATH:+$S2S_PLUGIN_PATH:}$scratch/$kind/build
 done
