@@ -135,12 +135,13 @@ Error memory_error(std::string_view reason) {
               "(model.lora); s2s-run plan CONFIG computes the memory needed"};
 }
 
-/// Detects out-of-memory errors of LibTorch's allocators and MKL's FFT, which do not throw
-/// std::bad_alloc.
+/// Detects out-of-memory errors of LibTorch's allocators, MKL's FFT and oneDNN, which do not throw
+/// std::bad_alloc. oneDNN says only that it made no primitive, where its code found no memory.
 bool is_out_of_memory(const std::exception& error) {
   const std::string_view text = error.what();
-  for (const char* sign : {"can't allocate memory", "Not enough memory to allocate",
-                           "out of memory", "CUBLAS_STATUS_ALLOC_FAILED"}) {
+  for (const char* sign :
+       {"can't allocate memory", "Not enough memory to allocate", "out of memory",
+        "CUBLAS_STATUS_ALLOC_FAILED", "could not create a primitive"}) {
     if (text.find(sign) != std::string_view::npos) return true;
   }
   return false;
