@@ -61,7 +61,7 @@ def main():
         rows = []
         for text in TEXTS:
             ids = sp.encode(text)
-            kept = [i for i in ids if i != pad]
+            kept = [i for i in ids if i == sp.unk_id() or i != pad]
             rows.append({"text": text, "ids": ids, "decoded": sp.decode(kept)})
         size = sp.vocab_size()
         models.append(

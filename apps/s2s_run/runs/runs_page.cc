@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
+#include <system_error>
 
 #include "base/atomic_file.h"
 #include "base/io_errors.h"
@@ -11,6 +11,7 @@
 #include "eval/report/report_files.h"
 #include "eval/report/report_json.h"
 #include "eval/report/training_curves.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/runs/runs_facts.h"
 
 namespace s2s::run {
@@ -133,10 +134,12 @@ void write_runs_page(const std::vector<RunRecord>& runs, const RunsPage& what,
 void require_own_page(const std::string& path) {
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(path, ignored))) return;
-  std::string begin(std::string_view(kBegin).size(), '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (!file || begin != kBegin) throw exists_error(path);
+  try {
+    if (read_small_file(path).starts_with(kBegin)) return;
+  } catch (const std::system_error&) {
+    // Neither is what cannot be read.
+  }
+  throw exists_error(path);
 }
 
 }  // namespace s2s::run

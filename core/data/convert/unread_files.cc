@@ -45,10 +45,13 @@ class Recordings {
   /// A transcript belongs to the recording of its name, or to the pair that its name begins.
   bool have_transcript(const std::string& path) const {
     const std::string stem = stem_of(path);
-    const auto first = stems_.lower_bound(stem);
-    if (first == stems_.end() || !first->starts_with(stem)) return false;
-    if (*first != stem) return true;
-    return find_transcript(stem + ".wav") == path;
+    for (auto at = stems_.lower_bound(stem); at != stems_.end() && at->starts_with(stem); ++at) {
+      if (*at == stem) return true;
+      const bool is_pair = std::isalnum(static_cast<unsigned char>((*at)[stem.size()])) == 0 &&
+                           at->find('/', stem.size()) == std::string::npos;
+      if (is_pair) return find_transcript(stem + ".wav") == path;
+    }
+    return false;
   }
 
  private:

@@ -21,7 +21,8 @@ RunCheck checked(const std::string& text) {
 
 std::string findings_text(const std::string& text) {
   std::string out;
-  for (const s2s::Error& error : checked(text).findings.errors()) {
+  const RunCheck result = checked(text);
+  for (const s2s::Error& error : result.findings.errors()) {
     out += error.what() + std::string("\n");
   }
   return out;
