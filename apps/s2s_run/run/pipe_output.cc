@@ -47,13 +47,14 @@ std::string GrowingText::news(size_t end) {
 }
 
 std::string GrowingText::add(const std::vector<int64_t>& tokens) {
-  const size_t num_before = tokens_.size();
+  const size_t num_before = decoded_.size();
   const int64_t pad = tokenizer_.special_ids().pad;
-  std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(tokens_),
+  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(decoded_),
                [&](int64_t id) { return id != pad; });
-  if (tokens_.size() == num_before) return "";  // mostly silence: nothing is decoded
+  if (decoded_.size() == num_before) return "";  // mostly silence: nothing is decoded
   const std::string before = text_.substr(0, num_given_);
-  std::string text = tokenizer_.decode(tokens_);
+  std::string text = tokenizer_.decode(decoded_);
   if (!text.starts_with(before)) return "";
   text_ = std::move(text);
   return news(whole_bytes(text_));
@@ -61,7 +62,7 @@ std::string GrowingText::add(const std::vector<int64_t>& tokens) {
 
 std::string GrowingText::finish() {
   const std::string before = text_.substr(0, num_given_);
-  text_ = tokenizer_.decode(tokens_);
+  text_ = tokenizer_.decode(decoded_);
   return text_.starts_with(before) ? news(text_.size()) : "";
 }
 

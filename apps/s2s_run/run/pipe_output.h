@@ -23,6 +23,7 @@ class GrowingText {
   std::string add(const std::vector<int64_t>& tokens);
   /// What `add` held back. `text` is then the decoded channel.
   std::string finish();
+  /// All tokens, PAD included.
   const std::vector<int64_t>& tokens() const { return tokens_; }
   const std::string& text() const { return text_; }
 
@@ -31,8 +32,9 @@ class GrowingText {
 
   const Tokenizer& tokenizer_;
   std::vector<int64_t> tokens_;
-  std::string text_;      // decoded so far
-  size_t num_given_ = 0;  // bytes of text_ that `add` has returned
+  std::vector<int64_t> decoded_;  // without PAD, of which a silent channel is full
+  std::string text_;              // decoded so far
+  size_t num_given_ = 0;          // bytes of text_ that `add` has returned
 };
 
 /// Bytes to standard output, written at once. A reader that has gone away ends the output, and is

@@ -14,7 +14,7 @@ namespace s2s::data {
 class TextFiles {
  public:
   /// `key`: of the paths, for messages. Errors: [data/missing-file], [data/gzip], [io/file].
-  TextFiles(const std::vector<std::string>& paths, const std::string& key);
+  explicit TextFiles(const std::vector<std::string>& paths, const std::string& key = "its path");
 
   int64_t size() const { return begins_.back(); }
   /// Errors: [data/index], [io/file].
