@@ -24,7 +24,9 @@ build() {  # build FOLDER: configures, builds, runs its own test
 
 follow() {  # follow PAGE: types the commands of a guide, in order, in one shell
   local page=$prefix/share/s2s/docs/guides/$1 log=$scratch/$1.log
-  sed -n '/^```$/,/^```$/{/^```/d;p}' "$page" | sed "s|\bPREFIX\b|$prefix|g" > "$scratch/$1.sh"
+  # Blocks without a language are commands.
+  awk '/^```/ { is_in = !is_in; is_plain = $0 == "```"; next } is_in && is_plain' "$page" |
+    sed "s|\bPREFIX\b|$prefix|g" > "$scratch/$1.sh"
   [ -s "$scratch/$1.sh" ] || fail "$page has no commands"
   (cd "$scratch" && bash -euo pipefail "$scratch/$1.sh") > "$log" 2>&1 ||
     fail "the commands of $page: $(tail -40 "$log")"

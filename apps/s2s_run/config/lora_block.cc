@@ -105,7 +105,7 @@ class LoraBlock {
       const bool is_off = is_off_in_adapter(key, config_json(value));
       const AdapterKeyUse use = adapter_key_use(key);
       const bool is_dropped =
-          key != "task_type" && key != "path" && key != "target_pattern" &&
+          (key != "task_type" || value.is_null()) && key != "path" && key != "target_pattern" &&
           key != "exclude_pattern" &&
           (use == AdapterKeyUse::kNoEffect || (use == AdapterKeyUse::kOnlyOff && is_off));
       if (is_dropped) {

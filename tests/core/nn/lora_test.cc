@@ -228,11 +228,10 @@ TEST_CASE("an adapter that does not fit the options is an error") {
   s2s::LoraOptions options = peft_options();
   options.r = 4;
   CHECK(has(load(options, kData + "peft_lora"), "'r' is 3, expected 4, as in model.lora"));
-  std::filesystem::copy(kData + "peft_lora", folder.path(),
-                        std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy(kData + "peft_lora", folder.path());
   const std::string config = folder / "adapter_config.json";
   write_bytes(config, R"({"r":3,"lora_alpha":12,"use_dora":true})");
-  CHECK(has(load(peft_options(), folder.path()), "'use_dora' is true, expected false"));
+  CHECK(has(load(peft_options(), folder.path()), "'use_dora' is true, expected null or false"));
   write_bytes(config, R"({"r":3})");
   CHECK(has(load(peft_options(), folder.path()), "'lora_alpha' is not a number"));
   CHECK(has(load(peft_options(), folder / "none"), "[weights/unreadable]"));
@@ -242,8 +241,7 @@ TEST_CASE("each key of an adapter is used, has no effect, or is refused by its n
   const TemporaryFolder folder;
   Adapted adapted;
   const s2s::NameMap names = adapted.model.checkpoint_names();
-  std::filesystem::copy(kData + "peft_lora", folder.path(),
-                        std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy(kData + "peft_lora", folder.path());
   const auto load = [&](const std::string& key, const std::string& value) {
     write_bytes(folder / "adapter_config.json",
                 R"({"peft_type":"LORA","r":3,"lora_alpha":12,")" + key + "\":" + value + "}");
@@ -291,6 +289,7 @@ TEST_CASE("patterns choose layers, ranks and scales as PEFT's do") {
   const auto adapted = [](const s2s::LoraOptions& options) {
     SmallDecoder model;
     s2s::add_lora(model, options);
+    model.materialize(device(), at::kFloat, 1);
     std::string found;
     for (const s2s::NamedTensor& parameter : model.named_parameters()) {
       const size_t at = parameter.name.find(".lora_A");
