@@ -62,39 +62,33 @@ bool is_validated(const RunOptions& settings) {
   return settings.trainer.num_sanity_val_steps != 0 || settings.trainer.val_check_interval;
 }
 
-/// Opens the sets one after another, and makes as many batches of each as the sanity check of a
-/// training validates, at least one.
-void check_validation_sets(Preparation& preparation) {
+/// Opens a validation set, which later validations read from its beginning. A check also makes as
+/// many batches as the sanity check of a training validates, at least one. False if the set cannot
+/// be opened yet.
+bool open_set(Preparation& preparation, const std::string& name, const Config& block) {
   PreparedRun& run = preparation.run;
-  const RunOptions& settings = preparation.settings();
+  const bool checks = preparation.checks();
+  if (checks && !is_open_to_check(preparation, "data.validation_ds.datasets." + name, block)) {
+    return false;
+  }
   DataShare share;
   if (const auto& strategy = run.parts.strategy) {
     share = {strategy->data_rank(), strategy->mesh().data_size()};
   }
-  const int64_t asked = settings.trainer.num_sanity_val_steps;
-  bool are_open = true;
-  for (const auto& [name, block] : settings.validation_sets) {
-    const std::string path = "data.validation_ds.datasets." + name;
-    bool is_open = false;
-    preparation.attempt([&, &name = name, &block = block] {
-      if (!is_open_to_check(preparation, path, block)) return;
-      const std::shared_ptr<DataSource> source = run.sets.at(name)(share);
-      int64_t made = 0;
-      do {
-        if (!source->next()) break;
-      } while (++made < asked);
-      is_open = true;
-    });
-    are_open = are_open && is_open;
+  const std::shared_ptr<DataSource> source = run.sets.at(name)(share);
+  const int64_t wanted = std::max<int64_t>(1, preparation.settings().trainer.num_sanity_val_steps);
+  for (int64_t made = 0; checks && made < wanted && source->next(); ++made) {
   }
-  if (!answered_batches(settings)) return;
-  preparation.attempt([&] { preparation.builder().metrics(); });
-  preparation.attempt([&] {
-    const Tokenizer* const tokenizer = run.parts.tokenizer.get();
-    run.scorer = are_open && preparation.has(kTrainData)
-                     ? prepared_scorer(preparation.builder(), tokenizer, run.sets)
-                     : preparation.builder().scorer();
-  });
+  return true;
+}
+
+/// What answers are measured with. A check that could not open all sets only creates the scorer.
+void make_scorer(Preparation& preparation, bool has_texts) {
+  PreparedRun& run = preparation.run;
+  if (preparation.checks()) preparation.builder().metrics();  // each validation makes them
+  run.scorer = has_texts
+                   ? prepared_scorer(preparation.builder(), run.parts.tokenizer.get(), run.sets)
+                   : preparation.builder().scorer();
 }
 
 }  // namespace
@@ -120,17 +114,23 @@ bool open_training_data(Preparation& preparation) {
 
 bool open_validation(Preparation& preparation) {
   PreparedRun& run = preparation.run;
-  const RunBuilder& builder = preparation.builder();
-  run.sets = builder.validation_sources(run.parts.tokenizer.get());
+  const RunOptions& settings = preparation.settings();
+  run.sets = preparation.builder().validation_sources(run.parts.tokenizer.get());
   if (run.sets.empty()) return true;
-  if (preparation.checks()) {
-    if (is_validated(preparation.settings())) check_validation_sets(preparation);
-    return true;
+  bool are_open = true;
+  if (is_validated(settings)) {
+    for (const auto& [name, block] : settings.validation_sets) {
+      bool is_open = false;
+      preparation.attempt(
+          [&, &name = name, &block = block] { is_open = open_set(preparation, name, block); });
+      are_open = are_open && is_open;
+    }
   }
-  if (answered_batches(preparation.settings())) {
-    run.scorer = prepared_scorer(builder, run.parts.tokenizer.get(), run.sets);
+  if (answered_batches(settings)) {
+    const bool has_texts = !preparation.checks() || (are_open && preparation.has(kTrainData));
+    preparation.attempt([&] { make_scorer(preparation, has_texts); });
   }
-  if (run.begin.steps_done == 0) {
+  if (!preparation.checks() && run.begin.steps_done == 0) {
     check_validation(run.open(), run.parts, run.sets, run.scorer.get());
   }
   return true;
