@@ -3,6 +3,7 @@
 #include "files/command_rules.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/config/foreign_keys.h"
+#include "s2s_run/data/data_set_files.h"
 #include "s2s_run/data/data_synth.h"
 #include "s2s_run/engines/engine_file.h"
 #include "s2s_run/plan/plan_inputs.h"
@@ -41,6 +42,8 @@ void setup_subcommands(const Command& program) {
   invocation.communicator = [](bool on_gpus) { return on_gpus ? "nccl" : "gloo"; };
   invocation.add_blocks = [](auto& blocks) { blocks["data.synth"] = configured_set_options(); };
   invocation.make_data = [](const Config& config) { make_configured_set(config, "."); };
+  invocation.data_to_make = configured_set_to_make;
+  invocation.open_files = open_set_files;
   invocation.forecast_memory = warn_of_memory;
   invocation.search = config_search_inputs;
   setup_new(program);

@@ -1,33 +1,25 @@
 // s2s-run config show CONFIG [KEY...] [key=value...], config check CONFIG [key=value...]: prints
 // the effective configuration, or some of its keys, with the origin of every value, and all
-// findings of `train`. Does not allocate the model.
+// findings of `train`, which both take the same steps (run_preparation.h). Does not allocate the
+// model.
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
-#include <filesystem>
-#include <memory>
 #include <string>
 
 #include "base/accelerator.h"
-#include "checkpoint/checkpoint.h"
 #include "config/config_tree.h"
 #include "config/save_schedule.h"
 #include "config/secrets.h"
 #include "config/yaml_writer.h"
-#include "eval/metrics/monitored_metric.h"
-#include "run/described_model.h"
-#include "run/run_builder.h"
+#include "run/run.h"
 #include "run/run_config.h"
-#include "run/run_parts.h"
+#include "run/run_preparation.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/config/config_arguments.h"
-#include "s2s_run/data/data_inspect_source.h"
 #include "s2s_run/engines/engine_file.h"
-#include "s2s_run/plan/plan_inputs.h"
 #include "s2s_run/subcommands.h"
-#include "text/text_files.h"
-#include "text/text_paths.h"
 
 namespace s2s::run {
 
@@ -35,174 +27,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-namespace fs = std::filesystem;
-
-/// The check runs on the CPU, also on a machine without a GPU.
-Config without_device(Config config) {
-  config["trainer"]["accelerator"] = Config::scalar("cpu");
-  return config;
+/// The check runs on the CPU, and it may run on another machine than the training.
+void check_device(RunCheck& check) {
+  const Config* const asked = check.written.find_path("trainer.accelerator");
+  const std::string name = asked != nullptr && asked->is_scalar() ? asked->text() : "";
+  if ((name == "gpu" || name == "cuda") && !has_accelerator_driver()) {
+    check.notes.warnings.push_back(
+        "trainer.accelerator is " + name +
+        ", but this machine has no NVIDIA driver; run the training on a machine with a GPU");
+  }
 }
 
-bool has_commands(const Config& node) {
-  if (node.is_scalar()) return node.text() == "command" || node.text().find("pipe:") == 0;
-  return std::any_of(node.items().begin(), node.items().end(), has_commands) ||
-         std::any_of(node.entries().begin(), node.entries().end(),
-                     [](const auto& entry) { return has_commands(entry.second); });
+/// Takes the steps that prepare a training (run_preparation.h). `check`: of `config`, without
+/// findings; receives findings and warnings.
+void check_steps(const RunConfig& config, const Invocation& invocation, RunCheck& check) {
+  check_device(check);
+  Run setup(config, invocation);
+  setup.warnings().send_to(
+      [&check](const std::string& message) { check.notes.warnings.push_back(message); });
+  PreparationReport report = check_preparation(setup);
+  check.findings = std::move(report.findings);
+  for (std::string& note : report.notes) check.notes.others.push_back(std::move(note));
 }
-
-class FileCheck {
- public:
-  FileCheck(const RunConfig& config, RunCheck& check)
-      : check_(check),
-        config_(without_device(check.written)),
-        registries_(config.registries()),
-        builder_(config_, registries_, warnings_) {
-    warnings_.send_to(
-        [this](const std::string& message) { check_.notes.warnings.push_back(message); });
-  }
-
-  void run() {
-    const Config* const synth = config_.find_path("data.synth.path");
-    data_is_there_ = synth == nullptr || !synth->is_scalar() || fs::exists(synth->text());
-    if (!data_is_there_) {
-      check_.notes.others.push_back("data.synth: training makes " + synth->text() +
-                                    " first; its content cannot be checked yet");
-    }
-    check_device();
-    attempt([this] { open_tokenizer(); });
-    attempt([this] { describe_model(); });
-    attempt([this] { check_monitor(); });
-    attempt([this] { builder_.loggers(); });
-    attempt([this] { check_update_in_backward(trainer_settings(builder_)); });
-    attempt([this] { link_name(builder_.settings(), {}, 1); });
-    attempt([this] { check_start(); });
-    attempt([this] { open_set("data.train_ds", *config_.find_path("data.train_ds")); });
-    for (const auto& [name, block] : builder_.settings().validation_sets) {
-      const std::string path = "data.validation_ds.datasets." + name;
-      attempt([&, &set = block] { open_set(path, set); });
-    }
-    if (check_.findings.empty()) {
-      attempt([this] { warn_of_memory(config_, registries_, {}, check_.notes.warnings); });
-    }
-  }
-
- private:
-  template <class Body>
-  void attempt(const Body& body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      check_.findings.add(error);
-    }
-  }
-
-  /// The check may run on another machine than the training.
-  void check_device() {
-    const Config* const asked = check_.written.find_path("trainer.accelerator");
-    const std::string name = asked != nullptr && asked->is_scalar() ? asked->text() : "";
-    if ((name == "gpu" || name == "cuda") && !has_accelerator_driver()) {
-      check_.notes.warnings.push_back(
-          "trainer.accelerator is " + name +
-          ", but this machine has no NVIDIA driver; run the training on a machine with a GPU");
-    }
-  }
-
-  /// Opens the tokenizer, unless training must create it first.
-  void open_tokenizer() {
-    const Config* const node = config_.find_path("model.tokenizer");
-    const Config* const path = node == nullptr ? nullptr : node->find("path");
-    const bool is_made = node != nullptr && (node->find("train") != nullptr || !data_is_there_);
-    waits_ = is_made && path != nullptr && path->is_scalar() && !fs::exists(path->text());
-    if (!waits_) tokenizer_ = builder_.tokenizer();
-  }
-
-  /// Builds the meta model with its tokenizer, and compares pretrained files with its sizes.
-  void describe_model() {
-    if (waits_ || !check_.findings.empty()) return;
-    const std::unique_ptr<Model> model = builder_.described_model(tokenizer_.get());
-    builder_.initial_values(*model);
-  }
-
-  void check_monitor() {
-    const std::string fault =
-        monitor_fault(builder_.settings(), run::describe_model(config_, registries_).metrics);
-    if (!fault.empty()) check_.notes.warnings.push_back(fault);
-  }
-
-  /// Checks the checkpoint from which a new run starts.
-  void check_start() {
-    const ExpManagerBlock& manager = builder_.settings().exp_manager;
-    const fs::path own = fs::path(manager.run_folder()) / "checkpoints/last";
-    if (!manager.resume_from_checkpoint || (manager.resume_if_exists && fs::exists(own))) return;
-    const std::string start = checkpoint_of(*manager.resume_from_checkpoint);
-    require_checkpoint(start);
-    check_same_parts(start, config_);
-  }
-
-  /// Opens a set and makes its first cut or batch.
-  void open_set(const std::string& path, const Config& block) {
-    if (has_commands(block)) return;
-    if (names_cuts(block)) {
-      if (data_is_there_ && first_cut(block, path) == nullptr) throw no_cuts(path);
-      return;
-    }
-    const Config* const name = block.find("name");
-    const bool is_text = name != nullptr && name->is_scalar() && name->text() == "text";
-    if (is_text && !open_texts(path, block)) return;
-    if (waits_ || !data_is_there_ || !check_.findings.empty()) return;
-    const std::string set = path.substr(path.rfind('.') + 1);
-    const std::shared_ptr<DataSource> source =
-        path == "data.train_ds"
-            ? std::shared_ptr<DataSource>(builder_.all_train_data(tokenizer_.get()))
-            : builder_.validation_sources(tokenizer_.get()).at(set)({0, 1});
-    if (source != nullptr) source->next();
-  }
-
-  /// Opens the files of a set of texts, which needs no tokenizer. False if training makes them.
-  bool open_texts(const std::string& path, const Config& block) const {
-    const Config* const files = block.find("path");
-    if (files == nullptr || files->is_null()) return true;  // the source says so
-    const std::vector<Config> one = {*files};
-    for (const Config& file : files->is_list() ? files->items() : one) {
-      const std::string name = file.as_string(path + ".path");
-      if (!data_is_there_ && is_made(name)) return false;
-      const data::TextFiles opened(data::text_paths(name, path));
-    }
-    return true;
-  }
-
-  /// Whether a file lies in the folder that `data.synth` makes.
-  bool is_made(const std::string& file) const {
-    const fs::path folder =
-        fs::path(config_.find_path("data.synth.path")->text()).lexically_normal();
-    const fs::path relative = fs::path(file).lexically_normal().lexically_relative(folder);
-    return !relative.empty() && *relative.begin() != "..";
-  }
-
-  static Error no_cuts(const std::string& path) {
-    return Error(ExitCode::kData, "data/empty",
-                 path +
-                     ": the set has no cuts; expected at least one; to see what its files contain: "
-                     "s2s-run data inspect CONFIG --set " +
-                     path.substr(path.rfind('.') + 1));
-  }
-
-  RunCheck& check_;
-  const Config config_;
-  const Registries& registries_;
-  Warnings warnings_;
-  RunBuilder builder_;
-  std::unique_ptr<Tokenizer> tokenizer_;
-  bool data_is_there_ = true;
-  bool waits_ = false;  // the tokenizer does not exist yet
-};
-
-/// Opens the small files that a training run opens before its first step, without creating files or
-/// running commands: the tokenizer, config.json and the headers of pretrained weights, and the
-/// first cut or batch of each data set. (A large text file is given its index, as by training.)
-/// Compares the memory estimate with the machine's memory. `check`: of `config`, for training,
-/// without findings; receives findings and warnings.
-void check_files(const RunConfig& config, RunCheck& check) { FileCheck(config, check).run(); }
 
 Json findings_json(const RunCheck& checked) {
   Json json = Json::array();
@@ -250,7 +96,7 @@ std::string first_save_of(const RunCheck& checked) {
 int run_check(const ConfigArguments& arguments, const Invocation& invocation) {
   const RunConfig config(arguments, RunPurpose::kTrain, invocation);
   RunCheck checked = config.check();
-  if (checked.findings.empty()) check_files(config, checked);
+  if (checked.findings.empty()) check_steps(config, invocation, checked);
   const std::string first_save = checked.findings.empty() ? first_save_of(checked) : "";
   if (invocation.json) {
     Json json = {{"findings", findings_json(checked)}};

@@ -123,6 +123,12 @@ void setup_data_synth(const Command& group) {
 
 OptionTable configured_set_options() { return list_options<SynthBlock>(); }
 
+std::string configured_set_to_make(const Config& config) {
+  const Config* const path = config.find_path("data.synth.path");
+  const bool is_asked = path != nullptr && path->is_scalar() && !path->is_null();
+  return !is_asked || std::filesystem::exists(path->text()) ? "" : path->text();
+}
+
 std::optional<synth::SetSummary> make_configured_set(const Config& config,
                                                      const std::filesystem::path& base_dir) {
   const Config* block = config.find_path("data.synth");

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "s2s/config.h"
 #include "s2s/options.h"
@@ -12,6 +13,9 @@ namespace s2s::run {
 
 /// The options of a config's `data.synth` block.
 OptionTable configured_set_options();
+
+/// The folder of a config's `data.synth` block; "" without the block, or when it exists.
+std::string configured_set_to_make(const Config& config);
 
 /// Creates the data set of a config's `data.synth` block, so that a run has its data on first use:
 ///

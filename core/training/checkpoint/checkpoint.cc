@@ -348,23 +348,34 @@ std::string CheckpointFolder::find_newest() const {
   for (const std::string& left : remove_partials(folder_)) {
     warn("the remains of an interrupted save were not removed completely: " + left);
   }
-  const auto all = list_checkpoints(folder_);
+  const std::string found = newest_checkpoint(folder_, settings_.warn);
+  std::error_code ignored;
+  if (!found.empty() &&
+      fs::read_symlink(fs::path(folder_) / "last", ignored) != fs::path(found).filename()) {
+    point_link(found, "last");
+  }
+  return found;
+}
+
+std::string newest_checkpoint(const std::string& place,
+                              const std::function<void(const std::string&)>& warn) {
+  const auto tell = [&](const std::string& message) {
+    if (warn) warn(message);
+  };
+  check_pointer(place);
+  const auto all = list_checkpoints(place);
   std::vector<std::pair<fs::path, std::string>> passed_over;  // with the reason
-  for (auto place = all.rbegin(); place != all.rend(); ++place) {
-    const fs::path& folder = place->second;
+  for (auto saved = all.rbegin(); saved != all.rend(); ++saved) {
+    const fs::path& folder = saved->second;
     const std::string fault = checkpoint_fault(folder.string(), ProofDepth::kHeaders);
     if (!fault.empty()) {
       passed_over.emplace_back(folder, fault);
       continue;
     }
     for (const auto& [newer, why] : passed_over) {
-      warn(checkpoint_skipped(newer.string(), why, folder.filename().string()));
+      tell(checkpoint_skipped(newer.string(), why, folder.filename().string()));
     }
-    if (const std::string lost = lost_pointer(folder_, folder); !lost.empty()) warn(lost);
-    std::error_code ignored;
-    if (fs::read_symlink(fs::path(folder_) / "last", ignored) != folder.filename()) {
-      point_link(folder, "last");
-    }
+    if (const std::string lost = lost_pointer(place, folder); !lost.empty()) tell(lost);
     return folder.string();
   }
   if (passed_over.empty()) return "";

@@ -139,6 +139,10 @@ void write_first_checkpoint(const std::string& folder, Block& model, const Attac
 /// Returns true for a checkpoint of write_first_checkpoint. Errors: [checkpoint/incomplete].
 bool is_weights_only(const std::string& checkpoint);
 
+/// The same as CheckpointFolder::newest, of RUN/checkpoints, by one process. Changes nothing.
+std::string newest_checkpoint(const std::string& place,
+                              const std::function<void(const std::string&)>& warn);
+
 /// Errors: [checkpoint/missing] when the folder does not exist, [checkpoint/incomplete] when the
 /// file is missing in it.
 void require_in_checkpoint(const std::string& checkpoint, const std::string& file);
@@ -157,6 +161,10 @@ void check_run_folder(const std::string& checkpoint, const Config& config);
 /// memory: its sizes may come from the checkpoint's own configuration. Errors: [checkpoint/model]
 /// with all names that differ.
 void require_room_in(const std::string& checkpoint, Block& model);
+/// Compares the names and sizes of all tensors of a model, also a meta model, with the
+/// checkpoint's. Reads headers only. Errors: [checkpoint/missing], [checkpoint/incomplete],
+/// [checkpoint/damaged], [checkpoint/model] with all names that differ.
+void require_same_model(const std::string& checkpoint, Block& model);
 /// Loads this rank's shards of the parameters and persistent buffers. Buffers that are not
 /// allocated yet are loaded as full tensors. Reads only the blocks of the files that contain these
 /// elements, and verifies the checksum of each. Copies nothing until all names and sizes are

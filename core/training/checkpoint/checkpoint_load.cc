@@ -221,6 +221,10 @@ void require_room_in(const std::string& checkpoint, Block& model) {
     elements += static_cast<double>(parameter.tensor->numel());
   }
   if (elements <= static_cast<double>(stored_bytes)) return;
+  require_same_model(checkpoint, model);
+}
+
+void require_same_model(const std::string& checkpoint, Block& model) {
   const ShardFiles files = open_group(open_files(checkpoint), "model");
   check_same_model(checkpoint, wanted_of(model, whole_parts(model)), files);
 }

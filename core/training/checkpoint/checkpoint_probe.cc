@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <limits>
+#include <system_error>
 #include <vector>
 
 #include "base/atomic_file.h"
@@ -31,6 +34,16 @@ void try_saving(const fs::path& folder) {
   fs::remove_all(renamed);
 }
 
+/// `path`, or the nearest folder above it that is there.
+fs::path nearest_there(const fs::path& path) {
+  std::error_code ignored;
+  fs::path place = fs::absolute(path, ignored).lexically_normal();
+  while (place.has_relative_path() && !fs::exists(fs::symlink_status(place, ignored))) {
+    place = place.parent_path();
+  }
+  return place;
+}
+
 }  // namespace
 
 void probe_saving(const fs::path& folder) {
@@ -56,10 +69,29 @@ void probe_saving(const fs::path& folder) {
   leave();
 }
 
+std::string place_fault(const fs::path& path, bool saves) {
+  std::error_code problem, ignored;
+  const bool is_there = fs::exists(fs::symlink_status(path, problem));
+  if (!is_there && problem && problem != std::errc::no_such_file_or_directory) {
+    return problem.message();
+  }
+  std::string probe = (nearest_there(path) / ".s2s-probe-XXXXXX").string();
+  if (::mkdtemp(probe.data()) == nullptr) return std::generic_category().message(errno);
+  std::string reason;
+  try {
+    if (saves) try_saving(fs::path(probe) / "checkpoints");
+  } catch (const Error& error) {
+    reason = error.message();
+  } catch (const fs::filesystem_error& error) {
+    reason = error.code().message();
+  }
+  fs::remove_all(probe, ignored);
+  return reason;
+}
+
 std::string room_fault(const fs::path& folder, int64_t num_bytes) {
   struct statvfs disk = {};
-  std::error_code ignored;
-  const fs::path place = fs::exists(folder, ignored) ? folder : folder.parent_path();
+  const fs::path place = nearest_there(folder);
   // Some network file systems do not know their size.
   if (statvfs(place.c_str(), &disk) != 0 || disk.f_blocks == 0) return "";
   const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);

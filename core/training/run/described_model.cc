@@ -107,6 +107,20 @@ std::optional<int64_t> given_axis_size(const Config& config, const std::string& 
   return is_open ? std::nullopt : std::optional(node->as_int(path));
 }
 
+std::optional<int64_t> ranks_to_try(const Config& config) {
+  if (const auto configured = configured_ranks(config)) return configured;
+  const auto size = [&config](const char* key) -> std::optional<int64_t> {
+    try {
+      const auto given = given_axis_size(config, key);
+      return given ? std::optional(std::max<int64_t>(1, *given)) : std::nullopt;
+    } catch (const Error&) {
+      return 1;  // the strategy reports the error
+    }
+  };
+  const auto data = size("data_parallel_size");
+  return data ? std::optional(*data * size("tensor_parallel_size").value_or(1)) : std::nullopt;
+}
+
 MeshShape mesh_of_strategy(const Registries& registries, const Config& config, int64_t num_ranks) {
   // It lists all ranks.
   constexpr int64_t kMostRanks = int64_t{1} << 20;
@@ -114,10 +128,15 @@ MeshShape mesh_of_strategy(const Registries& registries, const Config& config, i
     throw plan_errors::mesh_size(static_cast<double>(num_ranks), kMostRanks);
   }
   const std::unique_ptr<Communicator> ranks = make_simulated_ranks(num_ranks);
+  return simulated_strategy(registries, config, *ranks)->mesh();
+}
+
+std::unique_ptr<ParallelStrategy> simulated_strategy(const Registries& registries,
+                                                     const Config& config, Communicator& ranks) {
   ProcessContext context;
   context.path = "trainer.strategy";
-  context.world = num_ranks > 1 ? ranks.get() : nullptr;
-  return registries.create<ParallelStrategy>(*config.find_path(context.path), context)->mesh();
+  context.world = ranks.size() > 1 ? &ranks : nullptr;
+  return registries.create<ParallelStrategy>(*config.find_path(context.path), context);
 }
 
 }  // namespace s2s::run

@@ -10,6 +10,8 @@
 #include "plan/mesh.h"
 #include "s2s/config.h"
 #include "s2s/kinds/backbone.h"
+#include "s2s/kinds/communicator.h"
+#include "s2s/kinds/strategy.h"
 #include "s2s/parallel/plan.h"
 #include "s2s/registry.h"
 
@@ -35,6 +37,13 @@ std::unique_ptr<Backbone> describe_language_model(const Config& config,
 /// follows from the number of ranks. Errors: [config/type].
 std::optional<int64_t> given_axis_size(const Config& config, const std::string& key);
 
+/// Returns the number of ranks in the configuration, to try its strategy with. Returns nothing when
+/// the configuration does not set it. Errors: [config/type].
+std::optional<int64_t> ranks_to_try(const Config& config);
+/// Creates the configured strategy for rank 0 of `ranks` (make_simulated_ranks). Errors: those of
+/// the strategy.
+std::unique_ptr<ParallelStrategy> simulated_strategy(const Registries& registries,
+                                                     const Config& config, Communicator& ranks);
 /// Returns the mesh that the configured strategy builds for `num_ranks` ranks. Starts no rank.
 /// Errors: those of the strategy, [comm/mesh] when no mesh has this number of ranks.
 MeshShape mesh_of_strategy(const Registries& registries, const Config& config, int64_t num_ranks);

@@ -20,8 +20,12 @@ class Run {
   Run(const ConfigArguments& arguments, RunPurpose purpose, const RunProgram& program,
       const std::string& checkpoint = "");
 
+  /// For a check without a device: a configuration without findings, on the CPU. Its warnings are
+  /// not added to those of this object. `checked` and `program` must outlive this object.
+  Run(const RunConfig& checked, const RunProgram& program);
+
   /// The configuration as written, with interpolations resolved.
-  const Config& config() const { return checked_.check().written; }
+  const Config& config() const { return config_; }
   const Registries& registries() const { return checked_.registries(); }
   const PluginHost& host() const { return checked_.host(); }
   const RunBuilder& builder() const { return *builder_; }
@@ -34,7 +38,9 @@ class Run {
 
  private:
   const RunProgram& program_;
-  RunConfig checked_;
+  std::unique_ptr<RunConfig> own_;  // null: `checked_` belongs to the caller
+  const RunConfig& checked_;
+  Config config_;
   std::unique_ptr<Warnings> warnings_;
   std::unique_ptr<RunBuilder> builder_;
 };

@@ -66,22 +66,6 @@ std::string checkpoint_of_run(const Config& config) {
   }
 }
 
-/// Returns the number of ranks in the configuration, to try its strategy with. Returns nothing when
-/// the configuration does not set it.
-std::optional<int64_t> ranks_to_try(const Config& config) {
-  if (const auto configured = configured_ranks(config)) return configured;
-  const auto size = [&config](const char* key) -> std::optional<int64_t> {
-    try {
-      const auto given = given_axis_size(config, key);
-      return given ? std::optional(std::max<int64_t>(1, *given)) : std::nullopt;
-    } catch (const Error&) {
-      return 1;  // the strategy reports the error
-    }
-  };
-  const auto data = size("data_parallel_size");
-  return data ? std::optional(*data * size("tensor_parallel_size").value_or(1)) : std::nullopt;
-}
-
 /// Errors: those of the strategy, [config/strategy] when it cannot use this number of ranks.
 void try_strategy(const Registries& registries, const Config& config) {
   const std::optional<int64_t> num_ranks = ranks_to_try(config);

@@ -13,33 +13,11 @@
 namespace s2s::run {
 namespace {
 
-/// Attaches the trainable parameters, each with its learning-rate scale
-/// (model.optimizer.lr_scales).
+/// Attaches the trainable parameters, each with its learning-rate scale.
 void attach_optimizer(const RunParts& parts, const RunOptions& settings, Warnings& warnings) {
-  std::vector<NamedTensor> trainable;
-  std::vector<double> scales;
-  std::vector<std::pair<ParameterPattern, double>> rules;
-  std::set<std::string> unused;
-  for (const LrScaleBlock& rule : settings.optimizer.lr_scales) {
-    rules.emplace_back(ParameterPattern(Config::scalar(rule.params), "model.optimizer.lr_scales"),
-                       rule.scale);
-    unused.insert(rule.params);
-  }
-  for (NamedTensor& parameter :
-       parameters_to_attach(*parts.optimizer, *parts.strategy, *parts.model)) {
-    double scale = 1;
-    for (size_t i = 0; i < rules.size(); ++i) {
-      if (!rules[i].first.matches(parameter.name)) continue;
-      scale = rules[i].second;
-      unused.erase(settings.optimizer.lr_scales[i].params);
-    }
-    trainable.push_back(parameter);
-    scales.push_back(scale);
-  }
-  for (const std::string& pattern : unused) {
-    warnings.add(
-        fmt::format("model.optimizer.lr_scales: '{}' matches no parameter that trains", pattern));
-  }
+  std::vector<NamedTensor> trainable =
+      parameters_to_attach(*parts.optimizer, *parts.strategy, *parts.model);
+  std::vector<double> scales = lr_scales(trainable, settings.optimizer, warnings);
   parts.optimizer->attach(std::move(trainable), std::move(scales));
 }
 
@@ -56,40 +34,64 @@ std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunP
   return tokenizer;
 }
 
+std::vector<double> lr_scales(const std::vector<NamedTensor>& trainable,
+                              const OptimizerBlock& options, Warnings& warnings) {
+  std::vector<std::pair<ParameterPattern, double>> rules;
+  std::set<std::string> unused;
+  for (const LrScaleBlock& rule : options.lr_scales) {
+    rules.emplace_back(ParameterPattern(Config::scalar(rule.params), "model.optimizer.lr_scales"),
+                       rule.scale);
+    unused.insert(rule.params);
+  }
+  std::vector<double> scales;
+  for (const NamedTensor& parameter : trainable) {
+    double scale = 1;
+    for (size_t i = 0; i < rules.size(); ++i) {
+      if (!rules[i].first.matches(parameter.name)) continue;
+      scale = rules[i].second;
+      unused.erase(options.lr_scales[i].params);
+    }
+    scales.push_back(scale);
+  }
+  for (const std::string& pattern : unused) {
+    warnings.add(
+        fmt::format("model.optimizer.lr_scales: '{}' matches no parameter that trains", pattern));
+  }
+  return scales;
+}
+
 void attach_strategy(ParallelStrategy& strategy, Model& model, const InitialValues& values) {
   ShardPlan plan = model.configure_model(strategy.mesh());
   add_lora_rows(model, plan);
   strategy.attach_meta(model, plan, values);
 }
 
-RunParts build_training(const Run& setup, const RunProcesses& processes,
-                        std::unique_ptr<ParallelStrategy> strategy, const std::string& checkpoint,
-                        std::unique_ptr<DataSource> data) {
-  const RunBuilder& builder = setup.builder();
-  const RunOptions& settings = builder.settings();
-  at::manual_seed(static_cast<uint64_t>(settings.trainer.seed));
-  RunParts parts;
-  parts.tokenizer = build_tokenizer(builder, processes, checkpoint);
+std::unique_ptr<InitialValues> add_model(RunParts& parts, const RunBuilder& builder,
+                                         const std::string& checkpoint) {
   parts.model = builder.described_model(parts.tokenizer.get(), checkpoint);
-  const std::unique_ptr<InitialValues> values = builder.initial_values(*parts.model, checkpoint);
-  parts.strategy = std::move(strategy);
-  parts.data =
-      data ? std::move(data) : builder.train_source(parts.tokenizer.get(), *parts.strategy);
+  return builder.initial_values(*parts.model, checkpoint);
+}
+
+void add_optimizer(RunParts& parts, const RunBuilder& builder) {
   parts.optimizer = builder.optimizer();
-  if (const EmaBlock& ema = settings.exp_manager.ema; ema.enable) {
+  if (const EmaBlock& ema = builder.settings().exp_manager.ema; ema.enable) {
     auto averaging = std::make_unique<AveragingOptimizer>(std::move(parts.optimizer), ema);
     parts.average = averaging.get();
     parts.optimizer = std::move(averaging);
   }
   parts.schedule = builder.schedule();
+}
+
+void freeze_model(Model& model, const Run& setup) {
+  const RunOptions& settings = setup.builder().settings();
   std::vector<std::string> frozen = settings.model.frozen();
   // Adapters of a whole model freeze all of it, as in PEFT.
-  const bool is_whole = find_capability<TakesAdapters>(*parts.model) != nullptr;
+  const bool is_whole = find_capability<TakesAdapters>(model) != nullptr;
   if (is_whole && settings.model.lora.r > 0) frozen.back() = "^.+$";
   FreezeRules rules(frozen, settings.model.kept());
-  rules.of_model(*parts.model, settings.model.lora.r > 0);
-  freeze_parameters(*parts.model, rules);
-  const std::vector<NamedTensor> parameters = parts.model->named_parameters();
+  rules.of_model(model, settings.model.lora.r > 0);
+  freeze_parameters(model, rules);
+  const std::vector<NamedTensor> parameters = model.named_parameters();
   for (const std::string& pattern : rules.unmatched(parameters)) {
     setup.warnings().add(fmt::format("model.freeze_params: '{}' matches no parameter", pattern));
   }
@@ -99,8 +101,27 @@ RunParts build_training(const Run& setup, const RunProcesses& processes,
                     "language model, its embedding and its head",
                     pattern));
   }
-  attach_strategy(*parts.strategy, *parts.model, *values);
-  attach_optimizer(parts, settings, setup.warnings());
+}
+
+void attach_training(const RunParts& parts, const Run& setup, const InitialValues& values) {
+  attach_strategy(*parts.strategy, *parts.model, values);
+  attach_optimizer(parts, setup.builder().settings(), setup.warnings());
+}
+
+RunParts build_training(const Run& setup, const RunProcesses& processes,
+                        std::unique_ptr<ParallelStrategy> strategy, const std::string& checkpoint,
+                        std::unique_ptr<DataSource> data) {
+  const RunBuilder& builder = setup.builder();
+  at::manual_seed(static_cast<uint64_t>(builder.settings().trainer.seed));
+  RunParts parts;
+  parts.tokenizer = build_tokenizer(builder, processes, checkpoint);
+  const std::unique_ptr<InitialValues> values = add_model(parts, builder, checkpoint);
+  parts.strategy = std::move(strategy);
+  parts.data =
+      data ? std::move(data) : builder.train_source(parts.tokenizer.get(), *parts.strategy);
+  add_optimizer(parts, builder);
+  freeze_model(*parts.model, setup);
+  attach_training(parts, setup, *values);
   return parts;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Builds everything that a training needs. Used by `train` and `bench train`.
+// Builds everything that a training needs: for `train` and `config check` step by step
+// (run_preparation.h), for `bench train`, `tune-batch` and a replay at once.
 
 #include <map>
 #include <memory>
@@ -34,12 +35,25 @@ std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunP
 /// Attaches a meta model to its strategy, with the model's plan for the mesh.
 void attach_strategy(ParallelStrategy& strategy, Model& model, const InitialValues& values);
 
-/// Seeds the generators, builds the components, freezes parameters, and attaches strategy and
-/// optimizer. Rank 0 creates files before the other ranks continue. `strategy`: the result of
-/// build_strategy. `checkpoint`: the checkpoint to resume from, or ""; its copies of files take
-/// precedence. `data`: in place of the configured training data, or null. Patterns that match
-/// nothing become warnings of `setup`.
-/// Errors: those of the components.
+/// Creates the meta model, and returns its initial values. Needs the tokenizer.
+std::unique_ptr<InitialValues> add_model(RunParts& parts, const RunBuilder& builder,
+                                         const std::string& checkpoint);
+/// Creates the optimizer, with the moving average if it is enabled, and the schedule.
+void add_optimizer(RunParts& parts, const RunBuilder& builder);
+/// Freezes parameters as `model` says. Patterns that match nothing become warnings of `setup`.
+void freeze_model(Model& model, const Run& setup);
+/// The learning-rate scale of each parameter (model.optimizer.lr_scales). Warns of patterns that
+/// match none.
+std::vector<double> lr_scales(const std::vector<NamedTensor>& trainable,
+                              const OptimizerBlock& options, Warnings& warnings);
+/// Allocates the model in its strategy, and attaches the optimizer to what trains.
+void attach_training(const RunParts& parts, const Run& setup, const InitialValues& values);
+
+/// Does the steps above: seeds the generators, builds the components, freezes parameters, and
+/// attaches strategy and optimizer. Rank 0 creates files before the other ranks continue.
+/// `strategy`: the result of build_strategy. `checkpoint`: the checkpoint to resume from, or "";
+/// its copies of files take precedence. `data`: in place of the configured training data, or null.
+/// Patterns that match nothing become warnings of `setup`. Errors: those of the components.
 RunParts build_training(const Run& setup, const RunProcesses& processes,
                         std::unique_ptr<ParallelStrategy> strategy,
                         const std::string& checkpoint = "",

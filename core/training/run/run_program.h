@@ -39,6 +39,11 @@ struct RunProgram {
   std::function<void(std::map<std::string, std::vector<OptionRow>>& blocks)> add_blocks;
   /// Creates the data that a configuration asks for. Rank 0 calls it before any data is opened.
   std::function<void(const Config& config)> make_data;
+  /// The folder that make_data would create; "" when there is nothing to create.
+  std::function<std::string(const Config& config)> data_to_make;
+  /// For a check: opens the files of a data set whose tokenizer does not exist yet. `path`: the
+  /// place of `block`. Errors: those of the files.
+  std::function<void(const std::string& path, const Config& block)> open_files;
   /// Adds findings about the memory of a training run on CPUs. Rank 0 calls it before any is
   /// allocated.
   std::function<void(const Config& config, const Registries& registries, const StartedRanks& ranks,

@@ -71,14 +71,16 @@ void report_changes(const RunFolder& folder, const Run& setup, const RunParts& p
   if (has_next && !jump.empty()) log.warning(jump);
 }
 
-RunStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder,
-                        Warnings& warnings) {
+/// `changes`: removes what interrupted saves have left.
+RunStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder, Warnings& warnings,
+                        bool changes) {
   if (!manager.resume_if_exists) folder.check_unused();
   // Before newest(), which removes what interrupted saves and removals have left.
   if (!manager.resume_from_checkpoint) check_traces(folder.path());
   CheckpointSettings settings;
   settings.warn = [&](const std::string& message) { warnings.add(message); };
-  const std::string newest = CheckpointFolder(folder.checkpoints(), {}, settings).newest();
+  const std::string newest = changes ? CheckpointFolder(folder.checkpoints(), {}, settings).newest()
+                                     : newest_checkpoint(folder.checkpoints(), settings.warn);
   const bool must_resume = manager.resume_if_exists && !manager.resume_ignore_no_checkpoint;
   if (newest.empty() && must_resume) throw_nothing_to_resume(folder.path());
   if (!newest.empty() || !manager.resume_from_checkpoint) return {newest, true};
@@ -132,10 +134,11 @@ void choose_version(Run& setup, const RunProcesses& processes) {
   }));
 }
 
-RunStart find_start(const Run& setup, const RunFolder& folder, const RunProcesses& processes) {
+RunStart find_start(const Run& setup, const RunFolder& folder, const RunProcesses& processes,
+                    bool changes) {
   const std::string found = processes.first().run("checkpoint to start from", [&] {
     const RunStart start =
-        look_for_start(setup.builder().settings().exp_manager, folder, setup.warnings());
+        look_for_start(setup.builder().settings().exp_manager, folder, setup.warnings(), changes);
     return json{start.checkpoint, start.is_of_this_run}.dump();
   });
   const json start = parse_foreign_json(found);

@@ -22,8 +22,10 @@ struct RunStart {
 void choose_version(Run& setup, const RunProcesses& processes);
 
 /// Returns the newest checkpoint of the run folder, or the requested one. Rank 0 searches, and all
-/// ranks use its result. Errors: [run/not-empty], [run/no-checkpoint], [run/lost-checkpoints].
-RunStart find_start(const Run& setup, const RunFolder& folder, const RunProcesses& processes);
+/// ranks use its result. `changes`: what interrupted saves have left is removed.
+/// Errors: [run/not-empty], [run/no-checkpoint], [run/lost-checkpoints].
+RunStart find_start(const Run& setup, const RunFolder& folder, const RunProcesses& processes,
+                    bool changes = true);
 
 /// Loads this rank's state from the checkpoint, which may have been written with another layout.
 /// Returns the steps done and the state of the trainer. Errors: those of checkpoints.

@@ -75,6 +75,12 @@ RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
   }
 }
 
+RunFolder RunFolder::unmade(std::string path) {
+  RunFolder folder;
+  folder.path_ = std::move(path);
+  return folder;
+}
+
 void RunFolder::remove_left_overs() const { remove_partial_files(path_); }
 
 void RunFolder::check_unused() const {
@@ -107,6 +113,15 @@ void RunFolder::keep_copies(const std::string& name, const std::vector<std::stri
     }
   } catch (const fs::filesystem_error& error) {
     throw_run_folder(folder, error.code().message());
+  }
+}
+
+void RunFolder::check_copies(const std::string& name, const std::vector<std::string>& files) const {
+  for (const std::string& from : files) {
+    std::error_code reason;
+    const bool is_file = fs::is_regular_file(from, reason);
+    if (!is_file && !reason) reason = std::make_error_code(std::errc::invalid_argument);
+    if (reason) throw_run_folder(file(name), reason.message());
   }
 }
 

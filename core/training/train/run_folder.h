@@ -16,6 +16,8 @@ class RunFolder {
  public:
   /// Creates the folder and syncs it to disk. Errors: [run/folder].
   explicit RunFolder(std::string path);
+  /// One that is not created.
+  static RunFolder unmade(std::string path);
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
@@ -32,8 +34,11 @@ class RunFolder {
   /// Copies files into a subfolder of the run. Files that already exist there are kept.
   /// Errors: [run/folder], [io/write].
   void keep_copies(const std::string& name, const std::vector<std::string>& files) const;
+  /// Checks that `keep_copies` finds the files. Errors: [run/folder].
+  void check_copies(const std::string& name, const std::vector<std::string>& files) const;
 
  private:
+  RunFolder() = default;
   std::string path_;
 };
 

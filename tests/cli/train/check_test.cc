@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <iterator>
+
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
 #include "common/places.h"
@@ -126,4 +129,50 @@ TEST_CASE("before the first run, what data.synth is going to make is no mistake"
   CHECK_MESSAGE(contains(fresh.output, "note: data.synth: training makes "), fresh.output);
   CHECK(contains(fresh.output, "\nok"));
   CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("config check tries the run folder and its checkpoints, and leaves nothing behind") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder.path() / name).string(); };
+  write_text(folder.path() / "file", "x");
+  const Outcome in_file = check(folder, {"exp_manager.explicit_log_dir=" + at("file/run")});
+  CHECK(in_file.exit_code == 3);
+  CHECK_MESSAGE(contains(in_file.output, "error: [run/folder] " + at("file/run")), in_file.output);
+  const Outcome nowhere = check(folder, {"exp_manager.explicit_log_dir=/proc/nosuch/run"});
+  CHECK_MESSAGE(contains(nowhere.output, "error: [run/folder] /proc/nosuch/run"), nowhere.output);
+  const Outcome copies = check(folder, {"exp_manager.files_to_copy=[" + at("gone") + "]"});
+  CHECK_MESSAGE(contains(copies.output, "error: [run/folder] "), copies.output);
+  CHECK(check(folder, {}).exit_code == 0);
+  CHECK_FALSE(fs::exists(folder.path() / "run"));
+  fs::create_directory(folder.path() / "run");
+  write_text(folder.path() / "run/checkpoints", "x");
+  const Outcome saves = check(folder, {});
+  CHECK_MESSAGE(contains(saves.output, "error: [checkpoint/write] "), saves.output);
+  CHECK(fs::is_regular_file(folder.path() / "run/checkpoints"));
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 2);
+  CHECK(std::distance(fs::directory_iterator(folder.path() / "run"), {}) == 1);
+}
+
+TEST_CASE("config check makes a batch of each set, and compares the checkpoint with the model") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "dev.jsonl").string();
+  std::string cuts = read_text(tiny_set() / "dev.jsonl");
+  const size_t audio = cuts.find(".wav");
+  REQUIRE(audio != std::string::npos);
+  write_text(file, cuts.replace(audio, 4, "-gone.wav"));
+  for (const char* const command : {"check", "train"}) {
+    Words words = tiny_words(
+        command, folder.path() / "run",
+        {"data.validation_ds.datasets.dev.cuts_path=" + file, "trainer.num_sanity_val_steps=1"});
+    if (std::string(command) == "check") words.insert(words.begin(), "config");
+    const Outcome found = run_s2s(words);
+    CAPTURE(found.output);
+    CHECK(found.exit_code != 0);
+    CHECK(contains(found.output, "-gone.wav"));
+  }
+  const std::string other = (uninterrupted_run() / "checkpoints/last").string();
+  const Outcome wide = check(
+      folder, {"exp_manager.resume_from_checkpoint=" + other, "model.llm.intermediate_size=48"});
+  CHECK(wide.exit_code == 3);
+  CHECK_MESSAGE(contains(wide.output, "error: [checkpoint/model] "), wide.output);
 }
