@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <set>
 
+#include "base/untrusted.h"
+#include "convert/decoded_audio.h"
 #include "convert/source_files.h"
 #include "convert/transcript.h"
 #include "s2s/foreign_text.h"
@@ -45,10 +47,13 @@ class Recordings {
   /// A transcript belongs to the recording of its name, or to the pair that its name begins.
   bool have_transcript(const std::string& path) const {
     const std::string stem = stem_of(path);
-    const auto first = stems_.lower_bound(stem);
-    if (first == stems_.end() || !first->starts_with(stem)) return false;
-    if (*first != stem) return true;
-    return find_transcript(stem + ".wav") == path;
+    for (auto at = stems_.lower_bound(stem); at != stems_.end() && at->starts_with(stem); ++at) {
+      const bool is_pair = *at != stem &&
+                           std::isalnum(static_cast<unsigned char>((*at)[stem.size()])) == 0 &&
+                           at->find('/', stem.size()) == std::string::npos;
+      if (*at == stem || is_pair) return find_transcript(stem + ".wav") == path;
+    }
+    return false;
   }
 
  private:
@@ -63,7 +68,7 @@ std::string readable_command(const std::string& path) {
   return "ffmpeg -i '" + path + "' '" + stem_of(path) + ".wav'";
 }
 
-std::vector<std::string> unread_files(const std::string& folder) {
+std::vector<std::string> unread_files(const std::string& folder, const ImportOptions& import) {
   std::vector<std::string> unread, texts;
   Recordings recordings;
   const auto options = fs::directory_options::follow_directory_symlink;
@@ -73,7 +78,7 @@ std::vector<std::string> unread_files(const std::string& folder) {
     if (!entry.is_regular_file(ignored) || entry.path().filename().string().starts_with(".")) {
       continue;
     }
-    if (is_audio_name(path)) {
+    if (is_read(path, import)) {
       recordings.add(path);
     } else if (is_other_audio_name(path) || ends_as(path, kOtherText)) {
       unread.push_back(path);
@@ -102,7 +107,9 @@ std::string unread_text(const std::vector<std::string>& files, const std::string
       files.size() == 1 ? "1 file was" : fmt::format("{} files were", files.size()), names);
   const auto audio = std::find_if(files.begin(), files.end(), is_other_audio_name);
   if (audio != files.end()) {
-    text += "; to make a recording readable: " + printable(readable_command(*audio));
+    text += std::string("; recordings of these formats are read where ffmpeg is installed") +
+            (is_untrusted() ? " (not with --untrusted)" : " (Debian: apt-get install ffmpeg)") +
+            "; elsewhere, this makes one readable: " + printable(readable_command(*audio));
   }
   return text;
 }
