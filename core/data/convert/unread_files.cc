@@ -48,10 +48,10 @@ class Recordings {
   bool have_transcript(const std::string& path) const {
     const std::string stem = stem_of(path);
     for (auto at = stems_.lower_bound(stem); at != stems_.end() && at->starts_with(stem); ++at) {
-      const bool is_pair = *at != stem &&
-                           std::isalnum(static_cast<unsigned char>((*at)[stem.size()])) == 0 &&
+      if (*at == stem) return find_transcript(stem + ".wav") == path;
+      const bool is_pair = std::isalnum(static_cast<unsigned char>((*at)[stem.size()])) == 0 &&
                            at->find('/', stem.size()) == std::string::npos;
-      if (*at == stem || is_pair) return find_transcript(stem + ".wav") == path;
+      if (is_pair) return true;
     }
     return false;
   }
