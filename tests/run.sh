@@ -16,9 +16,10 @@ case ${1:-} in
      exit 2 ;;
 esac
 
-# Launchers of other people, of which tests start real ones; node runs the readers of profiles.
+# Launchers of other people, of which tests start real ones; node runs the readers of profiles;
+# ffmpeg writes and reads the recordings of phones.
 programs=(openmpi-bin munge slurmctld slurmd slurm-client pdsh openssh-server openssh-client
-  shellcheck python3-yaml)
+  shellcheck python3-yaml ffmpeg)
 type -P node > /dev/null || programs+=(nodejs)
 install_programs() {
   dpkg-query -W "${programs[@]}" > /dev/null 2>&1 && return
@@ -29,7 +30,7 @@ install_programs() {
 
 bash core/setup.sh --tests
 install_programs ||
-  skipped+=("mpirun, srun, pdsh, ssh, node: apt-get install ${programs[*]} did not work")
+  skipped+=("mpirun, srun, pdsh, ssh, node, ffmpeg: apt-get install ${programs[*]} did not work")
 export OMP_WAIT_POLICY=PASSIVE
 
 # What is exported and logged is read by the software it is for.

@@ -107,6 +107,35 @@ TEST_CASE("data convert skips and lists as many bad files as it may") {
   CHECK(has(out, "2_user.wav"));
 }
 
+TEST_CASE("recordings of phones are read by ffmpeg, and what to install is said without it") {
+  const TemporaryFolder dir;
+  write_pairs(dir, 1);
+  write_text(dir / "set/1_user.m4a", "no audio");
+  write_text(dir / "set/1_agent.m4a", "no audio");
+  const std::string words = "data convert " + in(dir) + "set " + in(dir) + "c.jsonl --no-audio";
+  const auto without = run_cli(words, "PATH=/none");
+  CHECK_MESSAGE(without.exit_code == 0, without.output);
+  CHECK(has(without, "2 files were not read: 1_agent.m4a, 1_user.m4a"));
+  CHECK(has(without, "read where ffmpeg is installed (Debian: apt-get install ffmpeg)"));
+  if (run_shell("command -v ffmpeg").exit_code != 0) {
+    MESSAGE("skipped: ffmpeg is not installed");
+    return;
+  }
+  CHECK(has(run_cli(words + " --force"), "m4a' cannot be read: ffmpeg: exit status"));
+  for (const std::string side : {"user", "agent"}) {
+    const std::string stem = dir / ("set/1_" + side);
+    REQUIRE(run_shell("ffmpeg -nostdin -loglevel error -y -i " + (dir / "set/0_user.wav") + " " +
+                      stem + ".m4a")
+                .exit_code == 0);
+  }
+  const auto out = run_cli(words + " --force");
+  CHECK_MESSAGE(has(out, "2 cuts"), out.output);
+  CHECK_FALSE(has(out, "not read"));
+  CHECK(std::filesystem::exists(dir / "c.audio"));
+  const auto untrusted = run_cli(words + " --force --untrusted");
+  CHECK_MESSAGE(has(untrusted, "not with --untrusted"), untrusted.output);
+}
+
 TEST_CASE("data convert that is stopped leaves no result, and goes on when it is called again") {
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 8000, ramp(8000));

@@ -12,7 +12,8 @@ using namespace s2s::test;
 TEST_CASE("Mistral and Phi-3 agree with transformers in every number and greedy token") {
   LlmPlugins plugins;
   for (const char* name :
-       {"hf_mistral_1_window", "hf_mistral_3", "hf_phi3_window", "hf_phi3_transformers4"}) {
+       {"hf_mistral_1_window", "hf_mistral_3", "hf_phi3_window", "hf_phi3_transformers4",
+        "hf_phi3_longrope_short", "hf_phi3_longrope_long", "hf_phi3_longrope_factor"}) {
     const auto rows = plugins.compare(LlmPlugins::reference(name));
     CHECK(rows.size() >= 20);
     for (const auto& row : rows) {
@@ -62,12 +63,31 @@ TEST_CASE("keys of Mistral and Phi-3 that are not computed are refused by name")
   CHECK(error("mistral", R"(, "sliding_window": null)").empty());
   CHECK(error("phi3", R"(, "resid_pdrop": 0.0, "rope_scaling": null)").empty());
   CHECK(has(error("phi3", R"(, "partial_rotary_factor": 0.75)"), "partial_rotary_factor"));
-  for (const char* type : {"longrope", "su"}) {
-    const std::string keys = std::string(R"(, "rope_scaling": {"type": ")") + type +
-                             R"(", "short_factor": [1.0], "long_factor": [2.0]})";
-    CHECK(has(error("phi3", keys), type));
+  const auto rope = [](const std::string& type, const std::string& more) {
+    return R"(, "rope_scaling": {"type": ")" + type + R"(", "short_factor": [1, 1.5, 2])" + more +
+           "}";
+  };
+  for (const char* type : {"longrope", "su", "yarn"}) {
+    CHECK(error("phi3", rope(type, R"(, "long_factor": [2.0, 3, 4])")).empty());
+    CHECK(has(error("phi3", rope(type, "")), "'rope_scaling.long_factor' is missing"));
+    CHECK(has(error("phi3", rope(type, R"(, "long_factor": 2)")), "expected a list of numbers"));
+    CHECK(has(error("phi3", rope(type, R"(, "long_factor": [2, 3, 4], "long_mscale": 1.2)")),
+              "long_mscale"));
   }
+  CHECK(has(error("phi3", rope("linear", R"(, "long_factor": [2, 3, 4])")), "'linear'"));
+  CHECK(has(error("mistral", rope("longrope", R"(, "long_factor": [2, 3, 4])")), "longrope"));
   CHECK(has(error("mistral", R"(, "hidden_act": "gelu")"), "hidden_act"));
+}
+
+TEST_CASE("longrope: lists of another length are refused, also in options") {
+  LlmPlugins plugins;
+  const std::string message = error_of([&] {
+    plugins.create(R"({"name": "phi3", "vocab_size": 40, "hidden_size": 24,
+        "intermediate_size": 36, "num_hidden_layers": 1, "num_attention_heads": 4, "rope_scaling":
+        {"rope_type": "longrope", "short_factor": [1, 1, 1], "long_factor": [1, 1]}})");
+  });
+  CHECK(has(message, "[llm/rope-factors]"));
+  CHECK(has(message, "rope_scaling.long_factor has 2 numbers, expected head_dim / 2 = 3"));
 }
 
 TEST_CASE("presets of Mistral and Phi-3 have the published numbers of parameters") {

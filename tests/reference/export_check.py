@@ -39,6 +39,11 @@ LLAMA3_ROPE = (
 YARN_ROPE = (
     "model.llm.rope_scaling={rope_type: yarn, factor: 4, original_max_position_embeddings: 16}"
 )
+LONG_ROPE = (
+    "model.llm.rope_scaling={rope_type: longrope, original_max_position_embeddings: 16,"
+    " short_factor: [1, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 2],"
+    " long_factor: [1, 1.5, 2, 3, 5, 8, 13, 20]}"
+)
 
 # name -> (changes of configs/tiny.yaml, words of checkpoint export)
 CASES = {
@@ -83,6 +88,11 @@ CASES = {
     ),
     "mistral_window": (["name=mistral", "sliding_window=7"], []),
     "phi3": (["name=phi3", "sliding_window=7", "tie_word_embeddings=false"], []),
+    "phi3_longrope": (["name=phi3", LONG_ROPE], []),
+    "phi3_longrope_factor": (
+        ["name=phi3", LONG_ROPE.replace("16,", "16, attention_factor: 1.5, factor: 3,")],
+        [],
+    ),
     "adapter": (
         ["name=llama", "model.lora.r=4", "model.lora.target_modules=[q_proj,down_proj]"],
         [],

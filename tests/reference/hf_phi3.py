@@ -26,6 +26,18 @@ def config(**changes):
     return dict(sorted({**hf.config(), **phi3, **changes}.items()))
 
 
+def longrope(original, **changes):
+    """Long contexts: the short factors up to `original` positions, the long ones beyond."""
+    rope = {
+        "long_factor": [1.1, 2.5, 7.0],
+        "rope_theta": 10000.0,
+        "rope_type": "longrope",
+        "short_factor": [1.0, 1.05, 1.2],
+        **changes,
+    }
+    return config(rope_parameters=rope, original_max_position_embeddings=original)
+
+
 def parts(name, tensor):
     """The parameters whose rows a joined tensor holds, in the order of modeling_phi3.py."""
     query, key = HEADS * HEAD_DIM, KV_HEADS * HEAD_DIM
@@ -51,6 +63,10 @@ OLD = hf.without(["pad_token_id"], hf.in_version_4(config(sliding_window=None)))
 CASES = {
     "window": ("phi3", config(), 91),
     "transformers4": ("phi3", {**OLD, "pad_token_id": 3}, 92),
+    # All texts are within the original length, or all are longer: the prompt has 5 tokens.
+    "longrope_short": ("phi3", longrope(64), 93),
+    "longrope_long": ("phi3", longrope(4), 94),
+    "longrope_factor": ("phi3", longrope(4, factor=3.0, attention_factor=1.25), 95),
 }
 
 if __name__ == "__main__":

@@ -42,20 +42,23 @@ void give_name(Config& part, const char* key, const std::string& name, const Ori
   part[key].set_origin(origin);
 }
 
+/// Of an unknown class, its name is taken as a component's: the message about it lists those that
+/// there are.
 void translate_class(Config& part, const std::string& key, ConfigNotes& notes) {
   const Config* const found = part.find("_target_");
   if (found == nullptr || !found->is_scalar() || part.find("name") != nullptr) return;
   const Config target = *found;
-  // Another algorithm than transformers' class of this name.
-  if (target.text() == "torch.optim.Adafactor") return;
   const std::string name = target.text().substr(target.text().rfind('.') + 1);
-  for (const Class& one : kClasses) {
-    if (one.key != key || one.theirs != name) continue;
-    notes.others.push_back(config_place("model." + key + "._target_", target) + ": " +
-                           config_value(target) + " is read as name: " + one.ours);
-    part.erase("_target_");
-    give_name(part, "name", one.ours, target.origin());
-  }
+  // Another algorithm than transformers' class of this name.
+  const bool is_other = target.text() == "torch.optim.Adafactor";
+  const auto known = std::find_if(kClasses.begin(), kClasses.end(), [&](const Class& one) {
+    return one.key == key && one.theirs == name && !is_other;
+  });
+  part.erase("_target_");
+  if (known == kClasses.end()) return give_name(part, "name", target.text(), target.origin());
+  notes.others.push_back(config_place("model." + key + "._target_", target) + ": " +
+                         config_value(target) + " is read as name: " + known->ours);
+  give_name(part, "name", known->ours, target.origin());
 }
 
 /// Reads a connector that names NeMo's class.

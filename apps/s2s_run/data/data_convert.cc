@@ -14,6 +14,7 @@
 #include "base/progress_bar.h"
 #include "base/text.h"
 #include "convert/conversion.h"
+#include "convert/decoded_audio.h"
 #include "convert/unread_files.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
@@ -41,18 +42,28 @@ struct ConvertArguments {
 
 void print_json(const convert::ConversionResult& result, const ConvertArguments& arguments,
                 const HeardConversion& heard, const std::vector<std::string>& unread) {
-  const nlohmann::ordered_json json = {
-      {"out", arguments.out},           {"from", arguments.import.from},
-      {"finished", result.finished},    {"cuts", result.cuts},
-      {"hours", result.hours},          {"cuts_without_turns", result.without_turns},
-      {"pieces", result.pieces},        {"pieces_done_before", result.resumed},
-      {"skipped", result.skipped},      {"cuts_heard", heard.cuts},
-      {"seconds_heard", heard.seconds}, {"turn_check", turn_report_json(heard.turns)},
-      {"warnings", heard.warnings},     {"not_read", unread}};
+  const nlohmann::ordered_json json = {{"out", arguments.out},
+                                       {"from", arguments.import.from},
+                                       {"finished", result.finished},
+                                       {"cuts", result.cuts},
+                                       {"hours", result.hours},
+                                       {"cuts_without_turns", result.without_turns},
+                                       {"pieces", result.pieces},
+                                       {"pieces_done_before", result.resumed},
+                                       {"begun_anew", result.begun_anew},
+                                       {"skipped", result.skipped},
+                                       {"cuts_heard", heard.cuts},
+                                       {"seconds_heard", heard.seconds},
+                                       {"turn_check", turn_report_json(heard.turns)},
+                                       {"warnings", heard.warnings},
+                                       {"not_read", unread}};
   std::printf("%s\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
 void print_text(const convert::ConversionResult& result, const ConvertArguments& arguments) {
+  if (result.begun_anew) {
+    fmt::print("begun anew: what was done before was made of files that have changed\n");
+  }
   if (result.finished) {
     fmt::print("wrote {} from {}: {}, {:.2f} h\n", arguments.out, arguments.import.from,
                counted(result.cuts, "cut"), result.hours);
@@ -86,6 +97,8 @@ void print_heard(const HeardConversion& heard) {
 int run_convert(ConvertArguments arguments, const Invocation& invocation) {
   if (arguments.lengths == "shorter") arguments.import.lengths = convert::Lengths::kShorter;
   arguments.conversion.relative = arguments.paths == "relative";
+  arguments.import.decoder = convert::find_decoder();
+  arguments.import.decoded_folder = convert::decoded_folder_of(arguments.out);
   if (arguments.import.from.empty()) {
     arguments.import.from = convert::detect_import(arguments.source, arguments.import);
   }
@@ -107,7 +120,7 @@ int run_convert(ConvertArguments arguments, const Invocation& invocation) {
       arguments.import.from == "stereo" || arguments.import.from == "wav-pairs";
   std::vector<std::string> unread;
   if (is_folder_of_audio && std::filesystem::is_directory(arguments.source)) {
-    unread = convert::unread_files(arguments.source);
+    unread = convert::unread_files(arguments.source, arguments.import);
   }
   HeardConversion heard;
   if (result.finished && !arguments.no_audio) {

@@ -153,6 +153,7 @@ void print_summary(const data::WriteSharSummary& summary, const std::string& fol
                                         {"cuts", summary.num_cuts},
                                         {"shards", summary.num_shards},
                                         {"kept_shards", summary.kept_shards},
+                                        {"changed_shards", summary.changed_shards},
                                         {"bytes", summary.num_bytes},
                                         {"hours", summary.duration_s / 3600},
                                         {"skipped", summary.skipped.size()},
@@ -166,6 +167,10 @@ void print_summary(const data::WriteSharSummary& summary, const std::string& fol
              static_cast<double>(summary.num_bytes) / 1e6, counted(summary.num_shards, "shard"));
   if (summary.kept_shards > 0) {
     std::printf(", %lld already existed", static_cast<long long>(summary.kept_shards));
+  }
+  if (summary.changed_shards > 0) {
+    fmt::print(", {} written again because cuts or audio files had changed",
+               counted(summary.changed_shards, "shard"));
   }
   if (!summary.skipped.empty()) {
     fmt::print(", {} skipped", counted(static_cast<int64_t>(summary.skipped.size()), "cut"));

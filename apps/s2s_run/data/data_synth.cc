@@ -8,6 +8,7 @@
 
 #include "base/console.h"
 #include "base/progress_bar.h"
+#include "s2s/foreign_text.h"
 #include "s2s/options.h"
 #include "s2s_run/subcommands.h"
 
@@ -26,6 +27,12 @@ synth::SetSummary make_with_progress(const std::filesystem::path& folder,
         bar->update(int64_t(done));
       });
   if (bar) bar->finish();
+  for (const std::string& name : summary.changed) {
+    std::fprintf(stderr,
+                 "warning: %s is used as it is, but '%s' in it is not as it was made; to make the "
+                 "set again, remove the folder\n",
+                 printable_name(folder.string()).c_str(), printable_name(name).c_str());
+  }
   return summary;
 }
 
@@ -42,6 +49,7 @@ void print_summary(const synth::SetSummary& summary, double seconds, bool json) 
   if (json) {
     const nlohmann::ordered_json out = {{"folder", summary.folder.string()},
                                         {"reused", summary.reused},
+                                        {"changed", summary.changed},
                                         {"cuts", summary.cuts},
                                         {"hours", summary.hours},
                                         {"seconds", seconds}};

@@ -83,12 +83,36 @@ std::string dtype_of_precision(const std::string& precision) {
 
 }  // namespace
 
+namespace {
+
+/// Whether something in the block switches it, at any depth.
+bool has_switch(const Config& value) {
+  if (!value.is_map()) return false;
+  if (value.find("enabled") != nullptr) return true;
+  const auto& entries = value.entries();
+  return std::any_of(entries.begin(), entries.end(),
+                     [](const auto& entry) { return has_switch(entry.second); });
+}
+
+/// Of a block without a switch of its own: its parts with one decide, if there are any.
+bool has_part_on(const Config& block) {
+  bool has_switches = false;
+  for (const auto& [name, part] : block.entries()) {
+    if (!has_switch(part)) continue;
+    if (is_switched_on(part)) return true;
+    has_switches = true;
+  }
+  return !has_switches && !block.entries().empty();
+}
+
+}  // namespace
+
 bool is_switched_on(const Config& value) {
   if (value.is_null()) return false;
   if (value.is_list()) return !value.items().empty();
   if (value.is_map()) {
     const Config* const enabled = value.find("enabled");
-    return enabled == nullptr ? !value.entries().empty() : is_switched_on(*enabled);
+    return enabled == nullptr ? has_part_on(value) : is_switched_on(*enabled);
   }
   static const std::vector<std::string> kOff = {"false", "0", "no", "none", "", "off", "auto"};
   return !contains(kOff, lower(value.text()));

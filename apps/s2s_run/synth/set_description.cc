@@ -1,12 +1,17 @@
 #include "s2s_run/synth/set_description.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/foreign_json.h"
+#include "files/source_state.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/synth/synth_errors.h"
 
@@ -16,10 +21,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kName = "synth.json";
+
 /// synth.json of a folder; empty if it is missing or was not written by this program.
 std::optional<Json> description_of(const fs::path& folder) {
   try {
-    Json json = try_parse_foreign_json<Json>(read_small_file(folder / "synth.json"));
+    Json json = try_parse_foreign_json<Json>(read_small_file(folder / kName));
     const bool is_whole = json.is_object() && json.contains("settings") && json.contains("hours") &&
                           json["hours"].is_number() && json.contains("cuts") &&
                           json["cuts"].is_object();
@@ -31,6 +38,52 @@ std::optional<Json> description_of(const fs::path& folder) {
   } catch (const std::system_error&) {
     return std::nullopt;
   }
+}
+
+std::vector<fs::path> all_below(const fs::path& path) {
+  std::vector<fs::path> all = {path};
+  std::error_code failed;
+  for (const auto& entry : fs::recursive_directory_iterator(path, failed)) {
+    all.push_back(entry.path());
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+/// Of a file, or of all files of a folder with their names.
+std::string content_of(const fs::path& path) {
+  files::SourceState state;
+  for (const fs::path& file : all_below(path)) {
+    if (!fs::is_regular_file(file)) continue;
+    state.add(file.lexically_relative(path).string());
+    state.add(files::content_hash_of_file(file.string()));
+  }
+  return fmt::format("{:016x}", state.value());
+}
+
+/// The last change of a file, or of anything in a folder; folders change with the names in them.
+int64_t last_change_ns(const fs::path& path) {
+  int64_t last_ns = 0;
+  for (const fs::path& file : all_below(path)) {
+    struct stat status {};
+    if (stat(file.c_str(), &status) == 0) last_ns = std::max(last_ns, files::changed_ns(status));
+  }
+  return last_ns;
+}
+
+/// Names of what is not as it was made. A set that was made before this was noted has none.
+std::vector<std::string> changed_in(const fs::path& folder, const Json& described) {
+  std::vector<std::string> changed;
+  const auto contents = described.find("contents");
+  if (contents == described.end() || !contents->is_object()) return changed;
+  const int64_t made_ns = last_change_ns(folder / kName);
+  for (const auto& [name, content] : contents->items()) {
+    const fs::path path = folder / fs::path(name).filename();
+    const bool is_there = fs::exists(path);
+    if (is_there && last_change_ns(path) <= made_ns) continue;
+    if (!is_there || content != content_of(path)) changed.push_back(name);
+  }
+  return changed;
 }
 
 }  // namespace
@@ -59,15 +112,21 @@ bool find_existing(const fs::path& folder, const Json& settings, SetSummary& sum
   summary.reused = true;
   summary.cuts = there["cuts"].get<std::map<std::string, size_t>>();
   summary.hours = there["hours"].get<double>();
+  summary.changed = changed_in(folder, there);
   return true;
 }
 
 void write_description(const fs::path& folder, const Json& settings, const SetSummary& summary) {
+  std::map<std::string, std::string> contents;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    contents[entry.path().filename().string()] = content_of(entry.path());
+  }
   const Json described = {{"made_by", "s2s-run data synth"},
                           {"settings", settings},
                           {"cuts", summary.cuts},
-                          {"hours", summary.hours}};
-  write_file_atomically((folder / "synth.json").string(), described.dump(2) + "\n");
+                          {"hours", summary.hours},
+                          {"contents", contents}};
+  write_file_atomically((folder / kName).string(), described.dump(2) + "\n");
 }
 
 }  // namespace s2s::synth

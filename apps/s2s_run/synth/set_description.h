@@ -10,8 +10,9 @@ namespace s2s::synth {
 
 const char* size_name(Size size);
 
-/// Reads the summary of an existing set. False when the folder does not exist or is empty.
-/// Errors: [synth/folder-in-use], [synth/other-set].
+/// Reads the summary of an existing set, and compares its files with what was written. They are
+/// read again only where something is newer than synth.json (files/source_state.h). False when the
+/// folder does not exist or is empty. Errors: [synth/folder-in-use], [synth/other-set].
 bool find_existing(const std::filesystem::path& folder, const nlohmann::ordered_json& settings,
                    SetSummary& summary);
 /// Errors: [io/write].

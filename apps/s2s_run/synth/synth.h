@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "s2s_run/synth/plan.h"
 #include "s2s_run/synth/worker_pool.h"
@@ -13,9 +14,10 @@ namespace s2s::synth {
 
 struct SetSummary {
   std::filesystem::path folder;
-  bool reused = false;                 // the complete set with these options existed
-  std::map<std::string, size_t> cuts;  // number of cuts (of text: lines) by split
-  double hours = 0;                    // total duration
+  bool reused = false;                    // the complete set with these options existed
+  std::map<std::string, size_t> cuts;     // number of cuts (of text: lines) by split
+  double hours = 0;                       // total duration
+  std::vector<std::string> changed = {};  // of a reused set: what is not as it was made
 };
 
 /// Creates the set unless it exists. The folder gets its name only when the set is complete.

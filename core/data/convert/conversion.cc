@@ -13,6 +13,7 @@
 #include "convert/convert_errors.h"
 #include "convert/part_file.h"
 #include "cuts/cut_files.h"
+#include "files/source_state.h"
 #include "s2s/threads.h"
 
 namespace s2s::convert {
@@ -30,8 +31,16 @@ struct Slot {
   std::optional<Piece> piece;
   std::vector<Cut> cuts;
   std::optional<Error> error;
+  uint64_t state = 0;  // of what the piece is made of
   bool done = false;
 };
+
+uint64_t with_piece(uint64_t source, const Slot& slot) {
+  files::SourceState state;
+  state.add(source);
+  state.add(slot.state);
+  return state.value();
+}
 
 class Conversion {
  public:
@@ -47,9 +56,15 @@ class Conversion {
   ConversionResult run(const StopRequest& stop, const ConversionProgress& progress);
 
  private:
-  void resume();
-  std::vector<Slot> take() const;
-  void make(std::vector<Slot>& slots, const StopRequest& stop) const;
+  bool resume(const StopRequest& stop);
+  std::optional<uint64_t> state_of_done(const StopRequest& stop);
+  void learn_ids();
+  std::vector<Slot> take(size_t most) const;
+  size_t most_at_once() const {
+    return kPiecesOfThread * static_cast<size_t>(std::max<int64_t>(1, options_.threads));
+  }
+  void for_each(std::vector<Slot>& slots, const StopRequest& stop,
+                const std::function<void(Slot&)>& work) const;
   void make(Slot& slot) const;
   bool keep(Slot& slot);
   void keep_cut(Cut& cut);
@@ -65,26 +80,53 @@ class Conversion {
   fs::path folder_;
   std::unordered_map<uint64_t, int64_t> line_of_id_;  // by hash
   Findings findings_;
+  bool begun_anew_ = false;
 };
 
-/// Goes past what was done, and learns its ids again.
-void Conversion::resume() {
+/// Goes past what was done, and learns its ids again. Begins anew when its source has changed.
+/// False when it was stopped.
+bool Conversion::resume(const StopRequest& stop) {
+  if (part_.state().pieces == 0) return true;
+  const std::optional<uint64_t> now = state_of_done(stop);
+  if (!now) return false;
+  if (*now == part_.state().source) {
+    learn_ids();
+    return true;
+  }
+  begun_anew_ = true;
+  part_.begin_anew();
+  importer_.rewind();
+  return true;
+}
+
+/// What the pieces that are done would be made of now. Nothing when it was stopped.
+std::optional<uint64_t> Conversion::state_of_done(const StopRequest& stop) {
+  uint64_t source = 0;
+  for (int64_t left = part_.state().pieces; left > 0;) {
+    std::vector<Slot> slots = take(std::min(most_at_once(), static_cast<size_t>(left)));
+    if (slots.empty()) return source + 1;  // the source has fewer pieces now
+    if (stop()) return std::nullopt;
+    for_each(
+        slots, [] { return false; },
+        [](Slot& slot) {
+          if (slot.piece->state) slot.state = slot.piece->state();
+        });
+    for (const Slot& slot : slots) source = with_piece(source, slot);
+    left -= static_cast<int64_t>(slots.size());
+  }
+  return source;
+}
+
+void Conversion::learn_ids() {
   part_.for_each_line([this](const std::string& line) {
     const auto object = try_parse_foreign_json(line);
     const std::string id = object.is_object() ? object.value("id", "") : "";
     line_of_id_.emplace(fnv1a(id), static_cast<int64_t>(line_of_id_.size()) + 1);
   });
-  for (int64_t i = 0; i < part_.state().pieces; ++i) {
-    try {
-      if (!importer_.next()) return;
-    } catch (const Error&) {  // it was skipped then
-    }
-  }
 }
 
-std::vector<Slot> Conversion::take() const {
+std::vector<Slot> Conversion::take(size_t most) const {
   std::vector<Slot> slots;
-  const size_t most = kPiecesOfThread * static_cast<size_t>(std::max<int64_t>(1, options_.threads));
   while (slots.size() < most) {
     Slot slot;
     try {
@@ -92,6 +134,7 @@ std::vector<Slot> Conversion::take() const {
       if (!slot.piece) break;
     } catch (const Error& error) {
       slot.error = error;
+      slot.state = files::content_hash(error.what());
       slot.done = true;
     }
     slots.push_back(std::move(slot));
@@ -116,6 +159,8 @@ void Conversion::set_paths(Cut& cut) const {
 
 void Conversion::make(Slot& slot) const {
   try {
+    // Before it is read: a change in between is seen when the conversion is continued.
+    if (slot.piece->state) slot.state = slot.piece->state();
     slot.cuts = slot.piece->make();
     for (Cut& cut : slot.cuts) set_paths(cut);
   } catch (const Error& error) {
@@ -126,17 +171,18 @@ void Conversion::make(Slot& slot) const {
   slot.done = true;
 }
 
-void Conversion::make(std::vector<Slot>& slots, const StopRequest& stop) const {
+void Conversion::for_each(std::vector<Slot>& slots, const StopRequest& stop,
+                          const std::function<void(Slot&)>& work) const {
   std::atomic<size_t> next = 0;
-  const auto work = [&] {
+  const auto run = [&] {
     run_operators_on_this_thread();
     for (size_t i = next++; i < slots.size(); i = next++) {
-      if (!slots[i].done && !stop()) make(slots[i]);
+      if (!slots[i].done && !stop()) work(slots[i]);
     }
   };
   ThreadTeam team([&] { next = slots.size(); });
-  for (int64_t i = 1; i < options_.threads; ++i) team.start(work);
-  work();
+  for (int64_t i = 1; i < options_.threads; ++i) team.start(run);
+  run();
   team.join();
 }
 
@@ -178,25 +224,33 @@ bool Conversion::keep(Slot& slot) {
   } else if (slot.error) {
     findings_.add(*slot.error);
   }
-  if (findings_.empty()) ++state.pieces;
+  if (findings_.empty()) {
+    ++state.pieces;
+    state.source = with_piece(state.source, slot);
+  }
   return findings_.errors().size() < kMaxFindings;
 }
 
 ConversionResult Conversion::result(bool finished, int64_t resumed) {
   const PartState& state = part_.state();
-  return {
-      finished,     resumed, state.pieces, state.cuts, state.without_turns, state.seconds / 3600,
-      state.skipped};
+  return {finished,
+          resumed,
+          begun_anew_,
+          state.pieces,
+          state.cuts,
+          state.without_turns,
+          state.seconds / 3600,
+          state.skipped};
 }
 
 ConversionResult Conversion::run(const StopRequest& stop, const ConversionProgress& progress) {
-  resume();
+  if (!resume(stop)) return result(/*finished=*/false, part_.state().pieces);
   const int64_t resumed = part_.state().pieces;
   const int64_t total = importer_.size().value_or(0);
   double saved_s = monotonic_seconds();
   for (bool go_on = true; go_on;) {
-    std::vector<Slot> slots = take();
-    make(slots, stop);
+    std::vector<Slot> slots = take(most_at_once());
+    for_each(slots, stop, [this](Slot& slot) { make(slot); });
     for (Slot& slot : slots) {
       if (!slot.done) {
         part_.checkpoint();

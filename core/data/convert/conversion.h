@@ -19,8 +19,9 @@ struct ConversionOptions {
 };
 
 struct ConversionResult {
-  bool finished = false;  // false: stopped on request; the same call goes on
-  int64_t resumed = 0;    // pieces that were done before
+  bool finished = false;    // false: stopped on request; the same call goes on
+  int64_t resumed = 0;      // pieces that were done before
+  bool begun_anew = false;  // there were such pieces, but their source has changed
   int64_t pieces = 0;
   int64_t cuts = 0;
   int64_t without_turns = 0;
@@ -34,9 +35,10 @@ using StopRequest = std::function<bool()>;
 using ConversionProgress = std::function<void(int64_t done, int64_t total)>;
 
 /// Writes the cuts of `importer` to `path` (.jsonl or .jsonl.gz) with absolute audio paths. What is
-/// unfinished lies in "PATH.part", and a later call with the same source and options goes on with
-/// it. Errors: of bad pieces beyond `skip_bad`, at most 20 together; [data/duplicate-id],
-/// [data/convert-exists], [data/empty], [io/write].
+/// unfinished lies in "PATH.part", and a later call with the same options goes on with it, if the
+/// sources of the pieces that are done have not changed (files/source_state.h). Errors: of bad
+/// pieces beyond `skip_bad`, at most 20 together; [data/duplicate-id], [data/convert-exists],
+/// [data/empty], [io/write].
 ConversionResult convert(Importer& importer, const std::string& path,
                          const ConversionOptions& options, const StopRequest& stop,
                          const ConversionProgress& progress);

@@ -35,8 +35,10 @@ Error no_audio(const std::string& folder) {
 }
 
 Error other_audio(const std::string& path) {
-  return source(path, "audio of this format is not read; convert it first: " +
-                          printable(convert::readable_command(path)));
+  return source(path,
+                "audio of this format is read where ffmpeg is installed (Debian: apt-get "
+                "install ffmpeg; not with --untrusted); elsewhere, convert it first: " +
+                    printable(convert::readable_command(path)));
 }
 
 Error missing(const std::string& path, const std::string& expected) {

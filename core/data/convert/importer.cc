@@ -6,6 +6,7 @@
 
 #include "base/foreign_json.h"
 #include "convert/convert_errors.h"
+#include "convert/decoded_audio.h"
 #include "convert/source_files.h"
 #include "convert/unread_files.h"
 #include "files/line_reader.h"
@@ -34,7 +35,7 @@ std::string detect_folder(const std::string& folder, const ImportOptions& option
     return fs::is_directory(fs::path(folder) / name);
   };
   if (has(options.user) && has(options.agent)) return "wav-pairs";
-  const auto files = audio_files(folder);
+  const auto files = audio_files(folder, options);
   if (files.empty()) throw convert_errors::no_audio(folder);
   const bool pairs = std::any_of(files.begin(), files.end(), [&](const std::string& file) {
     const std::string name = name_below(file, folder);
@@ -74,8 +75,9 @@ std::string detect_import(const std::string& source, const ImportOptions& option
   }
   if (fs::is_directory(source)) return detect_folder(source, options);
   if (source.ends_with(".yaml") || source.ends_with(".yml")) return "input_cfg";
+  if (is_read(source, options)) return "stereo";
   if (is_other_audio_name(source)) throw convert_errors::other_audio(source);
-  return is_audio_name(source) ? "stereo" : detect_lines(source);
+  return detect_lines(source);
 }
 
 std::unique_ptr<Importer> open_importer(const std::string& source, const ImportOptions& options) {

@@ -29,13 +29,17 @@ struct ImportOptions {
   int64_t sample_rate_hz = 0;  // kaldi: of all recordings; 0: read from the files
   std::string user_suffix;     // kaldi: "-A" and "-B" join two recordings into one cut
   std::string agent_suffix;
-  std::string language;  // of all turns; "": none
+  std::string language;        // of all turns; "": none
+  std::string decoder;         // path of ffmpeg; "": what only it reads is left out
+  std::string decoded_folder;  // for what it makes of recordings
 };
 
 /// A file, a line or a recording: what cuts are made of, independent of the others.
 struct Piece {
   std::string place;                       // file, or file:line
   std::function<std::vector<Cut>()> make;  // thread-safe. Errors: one for a bad piece
+  /// What `make` reads, as files/source_state.h knows it; reads and runs nothing else. Thread-safe.
+  std::function<uint64_t()> state = {};
 };
 
 class Importer {
@@ -48,6 +52,8 @@ class Importer {
   /// The next piece, in an order that depends on the source only; nothing at the end.
   /// Errors: of a bad line, after which `next` goes on with the line behind it.
   virtual std::optional<Piece> next() = 0;
+  /// Begins again with the first piece, and reads the source again where it was read before.
+  virtual void rewind() = 0;
   /// Number of pieces, if that is known.
   virtual std::optional<int64_t> size() const { return std::nullopt; }
   /// Changes with the names of the source's files.

@@ -22,6 +22,7 @@ class Kaldi : public Importer {
  public:
   Kaldi(const std::string& folder, const ImportOptions& options);
   std::optional<Piece> next() override;
+  void rewind() override { next_problem_ = next_recording_ = 0; }
   std::optional<int64_t> size() const override {
     return static_cast<int64_t>(problems_.size() + recordings_.lines().size());
   }
@@ -35,6 +36,9 @@ class Kaldi : public Importer {
   Supervision supervision(const std::string& id, const Recording& recording,
                           const std::string& place) const;
   std::vector<Supervision> supervisions(const Recording& recording) const;
+  uint64_t state(const KaldiLine& line) const;
+  void add_line(const KaldiLine& line, files::SourceState& state) const;
+  void add_utterance(const std::string& id, files::SourceState& state) const;
   Cut single(const KaldiLine& line, int64_t index) const;
   Cut paired(const KaldiLine& user) const;
 
@@ -77,10 +81,12 @@ std::optional<Piece> Kaldi::next() {
     const KaldiLine& line = recordings_.lines()[next_recording_++];
     const std::string place = recordings_.place(line);
     if (!is_paired()) {
-      return Piece{place, [this, &line, index] { return std::vector<Cut>{single(line, index)}; }};
+      return Piece{place, [this, &line, index] { return std::vector<Cut>{single(line, index)}; },
+                   [this, &line] { return state(line); }};
     }
     if (line.key.ends_with(options_.user_suffix)) {
-      return Piece{place, [this, &line] { return std::vector<Cut>{paired(line)}; }};
+      return Piece{place, [this, &line] { return std::vector<Cut>{paired(line)}; },
+                   [this, &line] { return state(line); }};
     }
     const std::string stem = line.key.substr(
         0, line.key.size() - std::min(line.key.size(), options_.agent_suffix.size()));
@@ -90,6 +96,45 @@ std::optional<Piece> Kaldi::next() {
     }
   }
   return std::nullopt;
+}
+
+void Kaldi::add_utterance(const std::string& id, files::SourceState& state) const {
+  const std::string speaker = speakers_.value(id).value_or("");
+  for (const auto& value : {texts_.value(id), std::optional(speaker), genders_.value(speaker),
+                            languages_.value(id), utterance_durations_.value(id)}) {
+    state.add(uint64_t{value.has_value()});
+    state.add(value.value_or(""));
+  }
+}
+
+/// The lines of a recording in all files. A command counts by its words, a file by its stamp.
+void Kaldi::add_line(const KaldiLine& line, files::SourceState& state) const {
+  state.add(line.key);
+  state.add(durations_.value(line.key).value_or(""));
+  if (line.value.ends_with("|")) {
+    state.add(line.value);
+  } else {
+    state.add_file(line.value);
+    state.add_file((folder_ / line.value).string());
+  }
+  add_utterance(line.key, state);
+  const auto segments = segments_of_.find(line.key);
+  if (segments == segments_of_.end()) return;
+  for (const KaldiSegment& segment : segments->second) {
+    const KaldiLine* const written = segments_.find(segment.id);
+    state.add(written == nullptr ? segment.id : written->key + " " + written->value);
+    add_utterance(segment.id, state);
+  }
+}
+
+uint64_t Kaldi::state(const KaldiLine& line) const {
+  files::SourceState state;
+  add_line(line, state);
+  if (!is_paired()) return state.value();
+  const std::string stem = line.key.substr(0, line.key.size() - options_.user_suffix.size());
+  const KaldiLine* const agent = recordings_.find(stem + options_.agent_suffix);
+  if (agent != nullptr) add_line(*agent, state);
+  return state.value();
 }
 
 /// What reco2dur says; without it utt2dur of commands whose recordings are utterances, so that

@@ -27,6 +27,7 @@ class LhotseSets : public Importer {
  public:
   LhotseSets(const std::string& recordings, const ImportOptions& options);
   std::optional<Piece> next() override;
+  void rewind() override;
   uint64_t fingerprint() const override { return fingerprint_; }
 
  private:
@@ -38,7 +39,7 @@ class LhotseSets : public Importer {
   std::string recordings_path_;
   std::string supervisions_path_;
   ImportOptions options_;
-  data::LineReader recordings_;
+  std::optional<data::LineReader> recordings_;
   std::map<std::string, std::vector<Line>> supervisions_;  // by recording
   int64_t index_ = 0;
   uint64_t fingerprint_ = 0;
@@ -59,23 +60,20 @@ std::string recording_of(const std::string& line, const data::LinePlace& place, 
   return data::JsonFields(data::parse_json_line(line, place), place).text(key);
 }
 
-std::string changed(const std::string& path) {
-  std::error_code ignored;
-  return path + ":" + std::to_string(fs::file_size(path, ignored));
-}
-
 LhotseSets::LhotseSets(const std::string& recordings, const ImportOptions& options)
     : recordings_path_(recordings),
       supervisions_path_(options.supervisions.empty() ? supervisions_beside(recordings)
                                                       : options.supervisions),
       options_(options),
-      recordings_(recordings) {
-  std::vector<std::string> names = {changed(recordings)};
-  if (!supervisions_path_.empty()) {
-    read_supervisions();
-    names.push_back(changed(supervisions_path_));
-  }
-  fingerprint_ = fingerprint_of(names, options);
+      fingerprint_(fingerprint_of({recordings, supervisions_path_}, options)) {
+  rewind();
+}
+
+void LhotseSets::rewind() {
+  recordings_.emplace(recordings_path_);
+  supervisions_.clear();
+  if (!supervisions_path_.empty()) read_supervisions();
+  index_ = 0;
 }
 
 void LhotseSets::read_supervisions() {
@@ -90,7 +88,7 @@ void LhotseSets::read_supervisions() {
 std::optional<Piece> LhotseSets::next() {
   Line line;
   do {
-    if (!recordings_.next(line.text)) {
+    if (!recordings_->next(line.text)) {
       if (supervisions_.empty()) return std::nullopt;
       // What no recording claimed.
       const auto left = supervisions_.begin();
@@ -101,18 +99,24 @@ std::optional<Piece> LhotseSets::next() {
       throw error;
     }
   } while (line.text.find_first_not_of(" \t") == std::string::npos);
-  line.number = recordings_.line();
+  line.number = recordings_->line();
   const int64_t index = index_++;
   const data::LinePlace place{recordings_path_, line.number};
   const std::string id = recording_of(line.text, place, "id");
   std::vector<Line> turns;
   if (auto node = supervisions_.extract(id)) turns = std::move(node.mapped());
-  return Piece{place.text(), [this, line = std::move(line), turns = std::move(turns), index] {
+  files::SourceState state;
+  state.add(line.text);
+  for (const Line& turn : turns) state.add(turn.text);
+  const auto made_of = [value = state.value()] { return value; };
+  return Piece{place.text(),
+               [this, line = std::move(line), turns = std::move(turns), index] {
                  Cut cut = make(line, index);
                  cut.supervisions = supervisions(turns);
                  if (cut.kind == Cut::Kind::kMulti) make_duplex(cut);
                  return std::vector<Cut>{std::move(cut)};
-               }};
+               },
+               made_of};
 }
 
 std::vector<Supervision> LhotseSets::supervisions(const std::vector<Line>& lines) const {

@@ -21,9 +21,13 @@ namespace {
 using nlohmann::json;
 
 json as_json(const PartState& state) {
-  return {{"fingerprint", state.fingerprint}, {"pieces", state.pieces},
-          {"num_cuts", state.cuts},           {"without_turns", state.without_turns},
-          {"seconds", state.seconds},         {"bytes", state.bytes},
+  return {{"fingerprint", state.fingerprint},
+          {"source", state.source},
+          {"pieces", state.pieces},
+          {"num_cuts", state.cuts},
+          {"without_turns", state.without_turns},
+          {"seconds", state.seconds},
+          {"bytes", state.bytes},
           {"skipped", state.skipped}};
 }
 
@@ -76,12 +80,20 @@ void PartFile::read_state(uint64_t fingerprint) {
       saved.value("bytes", size + 1) > size) {
     return;
   }
+  state_.source = saved.value("source", uint64_t{0});
   state_.pieces = saved.value("pieces", int64_t{0});
   state_.cuts = saved.value("num_cuts", int64_t{0});
   state_.without_turns = saved.value("without_turns", int64_t{0});
   state_.seconds = saved.value("seconds", 0.0);
   state_.bytes = saved.value("bytes", int64_t{0});
   state_.skipped = saved.value("skipped", std::vector<std::string>{});
+}
+
+void PartFile::begin_anew() {
+  state_ = PartState{.fingerprint = state_.fingerprint};
+  waiting_.clear();
+  if (ftruncate(file_, 0) != 0) throw write_error(part_, "cannot cut", errno);
+  lseek(file_, 0, SEEK_SET);
 }
 
 void PartFile::for_each_line(const std::function<void(const std::string&)>& take) const {

@@ -10,7 +10,8 @@ namespace s2s::convert {
 
 /// How far a conversion is; kept beside the part.
 struct PartState {
-  uint64_t fingerprint = 0;  // of the source and the options
+  uint64_t fingerprint = 0;  // of the source's names and the options
+  uint64_t source = 0;       // of what the pieces were made of
   int64_t pieces = 0;        // that are done, bad ones included
   int64_t cuts = 0;
   int64_t without_turns = 0;         // cuts
@@ -31,6 +32,8 @@ class PartFile {
   PartFile& operator=(const PartFile&) = delete;
 
   PartState& state() { return state_; }
+  /// Drops what is there. Errors: [io/write].
+  void begin_anew();
   /// Each line that is there from before. Errors: [io/write] when it cannot be read.
   void for_each_line(const std::function<void(const std::string&)>& take) const;
   void append(const std::string& lines) { waiting_ += lines; }

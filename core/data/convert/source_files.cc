@@ -5,9 +5,12 @@
 #include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/fnv.h"
 #include "convert/convert_errors.h"
+#include "convert/decoded_audio.h"
+#include "convert/transcript.h"
 #include "files/pipe_command.h"
 #include "streams/nemo_cut.h"
 
@@ -20,15 +23,23 @@ constexpr std::array kAudioEndings = {".wav", ".flac", ".ogg", ".opus", ".mp3", 
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> audio_files(const std::string& folder) {
+std::vector<std::string> audio_files(const std::string& folder, const ImportOptions& import) {
   if (!fs::is_directory(folder)) throw convert_errors::missing(folder, "a folder");
   std::vector<std::string> files;
   const auto options = fs::directory_options::follow_directory_symlink;
   for (const auto& entry : fs::recursive_directory_iterator(folder, options)) {
-    if (entry.is_regular_file() && is_audio_name(entry.path().string())) {
-      files.push_back(entry.path().string());
-    }
+    const bool is_hidden = entry.path().filename().string().starts_with(".");
+    const std::string path = entry.path().string();
+    if (!entry.is_regular_file() || !is_read(path, import)) continue;
+    if (is_audio_name(path) || !is_hidden) files.push_back(path);
   }
+  std::set<std::string> read_as_they_are;
+  for (const std::string& file : files) {
+    if (is_audio_name(file)) read_as_they_are.insert(name_below(file, folder));
+  }
+  std::erase_if(files, [&](const std::string& file) {
+    return !is_audio_name(file) && read_as_they_are.contains(name_below(file, folder));
+  });
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -98,6 +109,17 @@ data::AudioInfo read_command_info(const std::string& command, const std::string&
   }
   if (info.num_samples <= 0) throw convert_errors::unreadable_audio(place, "it has no samples");
   return info;
+}
+
+void add_transcript(const std::string& audio_path, files::SourceState& state) {
+  const auto transcript = find_transcript(audio_path);
+  if (transcript) state.add_file(*transcript);
+  state.add(uint64_t{transcript.has_value()});
+}
+
+void add_audio(const std::string& path, files::SourceState& state) {
+  state.add_file(path);
+  add_transcript(path, state);
 }
 
 Recording file_recording(const std::string& id, const std::string& path,

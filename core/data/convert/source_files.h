@@ -9,12 +9,14 @@
 #include "audio/audio_reader.h"
 #include "convert/importer.h"
 #include "convert/turns.h"
+#include "files/source_state.h"
 #include "s2s/data/cuts.h"
 
 namespace s2s::convert {
 
-/// Audio files below `folder`, sorted by path. Errors: [data/missing-file].
-std::vector<std::string> audio_files(const std::string& folder);
+/// Audio files below `folder` that are read, sorted by path. A recording that only ffmpeg reads is
+/// left out where a readable file of its name lies beside it. Errors: [data/missing-file].
+std::vector<std::string> audio_files(const std::string& folder, const ImportOptions& options = {});
 
 /// `path` below `folder`, without its ending: the name of what it holds.
 std::string name_below(const std::string& path, const std::string& folder);
@@ -45,6 +47,12 @@ data::AudioInfo read_command_info(const std::string& command, const std::string&
 /// A recording that is one file. Source: lhotse Recording.from_file (num_samples, duration).
 Recording file_recording(const std::string& id, const std::string& path,
                          const data::AudioInfo& info);
+
+/// Adds an audio file whose header is read, and the transcript beside it, to what a piece is made
+/// of; also that there is none.
+void add_audio(const std::string& path, files::SourceState& state);
+/// Only the transcript beside `audio_path`.
+void add_transcript(const std::string& audio_path, files::SourceState& state);
 
 /// True for names that end as an audio file's do.
 bool is_audio_name(const std::string& path);

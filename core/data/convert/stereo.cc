@@ -7,6 +7,7 @@
 #include "base/foreign_json.h"
 #include "base/text.h"
 #include "convert/convert_errors.h"
+#include "convert/decoded_audio.h"
 #include "convert/source_files.h"
 #include "convert/transcript.h"
 #include "files/line_reader.h"
@@ -24,7 +25,8 @@ struct StereoFile {
 };
 
 Cut make(const StereoFile& file, const ImportOptions& options) {
-  const data::AudioInfo facts = read_audio_info(file.path);
+  const std::string audio = readable_audio(file.path, options);
+  const data::AudioInfo facts = read_audio_info(audio);
   for (const int64_t channel : {options.agent_channel, options.user_channel}) {
     if (channel >= facts.num_channels) {
       throw convert_errors::channels(file.path, facts.num_channels, channel);
@@ -37,7 +39,7 @@ Cut make(const StereoFile& file, const ImportOptions& options) {
   cut.id = file.id;
   cut.duration_s = facts.duration_s();
   cut.channels = {options.user_channel};
-  cut.recording = file_recording(file.id, file.path, facts);
+  cut.recording = file_recording(file.id, audio, facts);
   cut.set_custom("target_audio", *cut.recording);
   cut.set_custom("target_audio_channel_selector",
                  JsonText{"[" + std::to_string(options.agent_channel) + "]"});
@@ -54,6 +56,7 @@ class StereoFiles : public Importer {
  public:
   StereoFiles(const std::string& source, const ImportOptions& options);
   std::optional<Piece> next() override;
+  void rewind() override { at_ = 0; }
   std::optional<int64_t> size() const override { return static_cast<int64_t>(names_.size()); }
   uint64_t fingerprint() const override { return fingerprint_; }
 
@@ -108,8 +111,8 @@ void StereoFiles::read_list() {
 StereoFiles::StereoFiles(const std::string& source, const ImportOptions& options)
     : source_(source), options_(options) {
   if (fs::is_directory(source)) {
-    names_ = audio_files(source);
-  } else if (is_audio_name(source)) {
+    names_ = audio_files(source, options);
+  } else if (is_read(source, options)) {
     names_ = {source};
   } else {
     read_list();
@@ -132,8 +135,15 @@ std::optional<Piece> StereoFiles::next() {
   if (at_ == names_.size()) return std::nullopt;
   StereoFile found = file_at(at_++);
   const std::string place = found.place;
+  const auto state = [path = found.path, line = names_[at_ - 1]] {
+    files::SourceState seen;
+    seen.add(line);
+    add_audio(path, seen);
+    return seen.value();
+  };
   return Piece{place,
-               [this, file = std::move(found)] { return std::vector<Cut>{make(file, options_)}; }};
+               [this, file = std::move(found)] { return std::vector<Cut>{make(file, options_)}; },
+               state};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "convert/convert_errors.h"
 #include "convert/source_files.h"
+#include "cuts/cut_files.h"
 #include "streams/input_stream.h"
 
 namespace s2s::convert {
@@ -15,6 +16,10 @@ class InputImport : public Importer {
  public:
   InputImport(const Config& block, const ImportOptions& options);
   std::optional<Piece> next() override;
+  void rewind() override {
+    stream_->rewind(0);
+    last_error_.clear();
+  }
   std::optional<int64_t> size() const override { return stream_->size(); }
   uint64_t fingerprint() const override { return fingerprint_; }
 
@@ -43,7 +48,8 @@ std::optional<Piece> InputImport::next() {
     const auto item = stream_->next();
     if (!item) return std::nullopt;
     const auto cut = item->cut ? item->cut : stream_->make(item->token);
-    return Piece{cut->place(), [cut] { return std::vector<Cut>{*cut}; }};
+    return Piece{cut->place(), [cut] { return std::vector<Cut>{*cut}; },
+                 [cut] { return files::content_hash(to_json(*cut)); }};
   } catch (const Error& error) {
     if (error.what() == last_error_) return std::nullopt;
     last_error_ = error.what();

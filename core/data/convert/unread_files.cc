@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <set>
 
+#include "base/untrusted.h"
+#include "convert/decoded_audio.h"
 #include "convert/source_files.h"
 #include "convert/transcript.h"
 #include "s2s/foreign_text.h"
@@ -66,7 +68,7 @@ std::string readable_command(const std::string& path) {
   return "ffmpeg -i '" + path + "' '" + stem_of(path) + ".wav'";
 }
 
-std::vector<std::string> unread_files(const std::string& folder) {
+std::vector<std::string> unread_files(const std::string& folder, const ImportOptions& import) {
   std::vector<std::string> unread, texts;
   Recordings recordings;
   const auto options = fs::directory_options::follow_directory_symlink;
@@ -76,7 +78,7 @@ std::vector<std::string> unread_files(const std::string& folder) {
     if (!entry.is_regular_file(ignored) || entry.path().filename().string().starts_with(".")) {
       continue;
     }
-    if (is_audio_name(path)) {
+    if (is_read(path, import)) {
       recordings.add(path);
     } else if (is_other_audio_name(path) || ends_as(path, kOtherText)) {
       unread.push_back(path);
@@ -105,7 +107,9 @@ std::string unread_text(const std::vector<std::string>& files, const std::string
       files.size() == 1 ? "1 file was" : fmt::format("{} files were", files.size()), names);
   const auto audio = std::find_if(files.begin(), files.end(), is_other_audio_name);
   if (audio != files.end()) {
-    text += "; to make a recording readable: " + printable(readable_command(*audio));
+    text += std::string("; recordings of these formats are read where ffmpeg is installed") +
+            (is_untrusted() ? " (not with --untrusted)" : " (Debian: apt-get install ffmpeg)") +
+            "; elsewhere, this makes one readable: " + printable(readable_command(*audio));
   }
   return text;
 }

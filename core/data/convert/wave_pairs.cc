@@ -8,6 +8,7 @@
 #include <map>
 
 #include "convert/convert_errors.h"
+#include "convert/decoded_audio.h"
 #include "convert/source_files.h"
 #include "convert/transcript.h"
 
@@ -28,12 +29,18 @@ class WavePairs : public Importer {
  public:
   WavePairs(const std::string& folder, const ImportOptions& options);
   std::optional<Piece> next() override;
+  void rewind() override { at_ = pairs_.begin(); }
   std::optional<int64_t> size() const override { return static_cast<int64_t>(pairs_.size()); }
   uint64_t fingerprint() const override { return fingerprint_; }
 
  private:
   void add(Side side, std::string name, const std::string& file);
   Cut make(const Pair& pair) const;
+  uint64_t state(const Pair& pair) const;
+  /// The audio file whose transcript would be that of both.
+  std::string shared_name(const Pair& pair) const {
+    return (fs::path(folder_) / (pair.name + ".wav")).string();
+  }
   std::vector<Spoken> transcripts(const Pair& pair, double audio_s) const;
   const std::string& speaker(Side side) const {
     return side == kUser ? options_.user : options_.agent;
@@ -53,7 +60,7 @@ WavePairs::WavePairs(const std::string& folder, const ImportOptions& options)
   std::vector<std::string> names;
   for (const Side side : {kUser, kAgent}) {
     const std::string below = by_folder ? (fs::path(folder) / speaker(side)).string() : folder;
-    for (const std::string& file : audio_files(below)) {
+    for (const std::string& file : audio_files(below, options)) {
       const std::string name = name_below(file, below);
       const auto shared = by_folder ? name : without_speaker(name, speaker(side));
       if (shared) add(side, *shared, file);
@@ -79,7 +86,17 @@ std::optional<Piece> WavePairs::next() {
   if (at_ == pairs_.end()) return std::nullopt;
   const Pair& pair = (at_++)->second;
   const std::string& file = pair.files[pair.files[kUser].empty() ? kAgent : kUser].front();
-  return Piece{file, [this, &pair] { return std::vector<Cut>{make(pair)}; }};
+  return Piece{file, [this, &pair] { return std::vector<Cut>{make(pair)}; },
+               [this, &pair] { return state(pair); }};
+}
+
+uint64_t WavePairs::state(const Pair& pair) const {
+  files::SourceState seen;
+  for (const auto& files : pair.files) {
+    for (const std::string& file : files) add_audio(file, seen);
+  }
+  add_transcript(shared_name(pair), seen);
+  return seen.value();
 }
 
 /// Each file's own, or one for both with labels.
@@ -93,13 +110,14 @@ std::vector<Spoken> WavePairs::transcripts(const Pair& pair, double audio_s) con
       all.push_back(std::move(part));
     }
   }
-  const auto shared = find_transcript((fs::path(folder_) / (pair.name + ".wav")).string());
+  const auto shared = find_transcript(shared_name(pair));
   if (!all.empty() || !shared) return all;
   return with_roles(read_transcript(*shared, audio_s).spoken, options_);
 }
 
 Cut WavePairs::make(const Pair& pair) const {
   std::array<data::AudioInfo, 2> facts;
+  std::array<std::string, 2> audio;
   for (const Side side : {kUser, kAgent}) {
     const auto& files = pair.files[side];
     const Side other = side == kUser ? kAgent : kUser;
@@ -108,7 +126,8 @@ Cut WavePairs::make(const Pair& pair) const {
       throw convert_errors::partner(pair.files[other].front(),
                                     "a file '" + pair.name + "' of '" + speaker(side) + "'");
     }
-    facts[side] = read_audio_info(files.front());
+    audio[side] = readable_audio(files.front(), options_);
+    facts[side] = read_audio_info(audio[side]);
     if (facts[side].num_channels != 1) {
       throw convert_errors::not_mono(files.front(), facts[side].num_channels);
     }
@@ -123,8 +142,9 @@ Cut WavePairs::make(const Pair& pair) const {
   Cut cut;
   cut.id = pair.name;
   cut.duration_s = std::min(user_s, agent_s);
-  cut.recording = file_recording(pair.name + "-user", user_file, facts[kUser]);
-  cut.set_custom("target_audio", file_recording(pair.name + "-agent", agent_file, facts[kAgent]));
+  cut.recording = file_recording(pair.name + "-user", audio[kUser], facts[kUser]);
+  cut.set_custom("target_audio",
+                 file_recording(pair.name + "-agent", audio[kAgent], facts[kAgent]));
   auto turns = join_turns(transcripts(pair, cut.duration_s), options_.pause_s);
   if (options_.lengths == Lengths::kShorter) turns = until(std::move(turns), cut.duration_s);
   add_turns(turns, cut.duration_s, options_.language, user_file, cut);

@@ -1,7 +1,6 @@
 #include "s2s/data/training_texts.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "base/mapped_file.h"
 #include "cuts/cut_files.h"
 #include "files/line_reader.h"
+#include "files/source_state.h"
 #include "s2s/data/duplex_data.h"
 #include "s2s/foreign_text.h"
 
@@ -72,14 +72,14 @@ void add_lines(const std::string& path, const std::string& place, std::vector<st
 
 std::string record_of(const std::string& path) { return path + ".texts.json"; }
 
-/// A file as it was: its content is read again only if its size or time is another one.
+/// A file as it was: its content is read again only if its stamp is another one.
 nlohmann::json state_of(const std::string& file, bool with_content) {
-  struct stat status = {};
-  if (::stat(file.c_str(), &status) != 0) return nullptr;
-  nlohmann::json state = {
-      {"file", fs::absolute(file).string()},
-      {"bytes", status.st_size},
-      {"modified_ns", status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec}};
+  std::error_code failed;
+  const auto num_bytes = static_cast<int64_t>(fs::file_size(file, failed));
+  if (failed) return nullptr;
+  nlohmann::json state = {{"file", fs::absolute(file).string()},
+                          {"bytes", num_bytes},
+                          {"stamp", fmt::format("{:016x}", files::stamp_of_file(file))}};
   if (with_content) {
     const MappedFile mapped(file);
     const auto bytes = mapped.bytes();
@@ -93,7 +93,7 @@ bool is_unchanged(const nlohmann::json& before, const nlohmann::json& now) {
   const auto same = [&](const char* key) {
     return before.contains(key) && before[key] == now[key];
   };
-  return same("file") && same("bytes") && same("modified_ns");
+  return same("file") && same("bytes") && same("stamp");
 }
 
 bool has_content_of(const nlohmann::json& before, const std::string& file) {

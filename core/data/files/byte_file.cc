@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "files/files_errors.h"
+#include "files/source_state.h"
 #include "s2s/interrupted_calls.h"
 
 namespace s2s::files {
@@ -32,7 +33,8 @@ DiskFile::DiskFile(const std::string& path, const std::string& expected) : ByteF
     throw files_errors::unreadable_file(path, code != 0 ? std::strerror(code) : "not a file");
   }
   size_ = status.st_size;
-  changed_ns_ = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+  changed_ns_ = files::changed_ns(status);
+  stamp_ = stamp_of(status);
 }
 
 DiskFile::~DiskFile() { close(file_); }

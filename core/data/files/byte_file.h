@@ -41,13 +41,16 @@ class DiskFile : public ByteFile {
   int64_t size() const override { return size_; }
   void read(int64_t offset, void* to, size_t num_bytes) const override;
   bool is_plain() const override { return true; }
-  /// Of the last change, nanoseconds since 1970.
+  /// Of the last change, nanoseconds since 1970 (files/source_state.h).
   int64_t changed_ns() const { return changed_ns_; }
+  /// By which it is known that the file is as it was when it was opened.
+  uint64_t stamp() const { return stamp_; }
 
  private:
   int file_ = -1;
   int64_t size_ = 0;
   int64_t changed_ns_ = 0;
+  uint64_t stamp_ = 0;
 };
 
 /// Bytes in memory.

@@ -16,7 +16,7 @@ constexpr const char* kSuffix = ".gzidx";
 std::optional<GzipIndex> find_gzip_index(const DiskFile& file, bool with_lines) {
   for (const std::string& path : index_paths(file, kSuffix)) {
     const auto bytes = map_index(path);
-    if (bytes == nullptr) continue;
+    if (bytes == nullptr || is_outdated(path, file)) continue;
     try {
       GzipIndex index = GzipIndex::parse(bytes, bytes->bytes());
       const bool has_lines = index.lines().size() > 0 || index.content_bytes() == 0;

@@ -9,6 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/fnv.h"
 #include "base/mapped_file.h"
+#include "files/source_state.h"
 #include "s2s/error.h"
 
 namespace s2s::files {
@@ -53,11 +54,16 @@ std::vector<std::string> index_paths(const DiskFile& file, const std::string& su
   std::vector<std::string> paths = {file.name() + suffix};
   const std::string folder = index_cache_folder();
   if (folder.empty()) return paths;
-  const std::string key =
-      fmt::format("{}|{}|{}", absolute_path(file.name()), file.size(), file.changed_ns());
+  const std::string key = fmt::format("{}|{:x}", absolute_path(file.name()), file.stamp());
   paths.push_back(fmt::format("{}/{:016x}-{}{}", folder, fnv1a(key),
                               fs::path(file.name()).filename().string(), suffix));
   return paths;
+}
+
+bool is_outdated(const std::string& path, const DiskFile& file) {
+  if (!path.starts_with(file.name())) return false;  // its name has the stamp
+  struct stat status {};
+  return stat(path.c_str(), &status) != 0 || changed_ns(status) < file.changed_ns();
 }
 
 std::shared_ptr<const IndexBytes> map_index(const std::string& path) {
@@ -82,6 +88,7 @@ std::shared_ptr<const IndexBytes> write_index(const DiskFile& file, const std::s
       remove_partial_files(fs::path(path).parent_path().string());
       AtomicFile index(path);
       write([&](std::string_view bytes) { index.write(bytes); });
+      if (stamp_of_file(file.name()) != file.stamp()) continue;
       index.commit();
     } catch (const Error& error) {
       if (error.id() != "io/write") throw;

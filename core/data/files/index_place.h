@@ -41,8 +41,12 @@ struct OpenOptions {
 std::string index_cache_folder();
 
 /// Candidates for reading and for writing an index with `suffix` (".idx") of a file, the best
-/// first: beside it, then in the cache folder under a name made of path, size and time of change.
+/// first: beside it, then in the cache folder under a name made of its path and its stamp.
 std::vector<std::string> index_paths(const DiskFile& file, const std::string& suffix);
+
+/// Whether an index at `path`, one of `index_paths`, was made before the file's last change. The
+/// time at which the kernel last changed the file counts, too (files/source_state.h).
+bool is_outdated(const std::string& path, const DiskFile& file);
 
 /// An index file's bytes: mapped from the disk, or in memory where it could not be written.
 class IndexBytes {
@@ -57,7 +61,8 @@ std::shared_ptr<const IndexBytes> map_index(const std::string& path);
 using IndexWriter = std::function<void(const std::function<void(std::string_view)>& append)>;
 
 /// Runs `write`, which appends the index's bytes, on the first place that takes them; it may be run
-/// again on the next when a place fails (no permission, no space). The last place is memory.
+/// again on the next when a place fails (no permission, no space). The last place is memory, also
+/// for a file that changes while it is read.
 std::shared_ptr<const IndexBytes> write_index(const DiskFile& file, const std::string& suffix,
                                               OpenOptions::Place place, const IndexWriter& write);
 

@@ -1,7 +1,5 @@
 #include "files/offset_index.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -19,12 +17,6 @@ uint64_t offset_at(std::string_view bytes, size_t row) {
   uint64_t offset = 0;
   std::memcpy(&offset, bytes.data() + row * kOffsetBytes, kOffsetBytes);
   return offset;
-}
-
-bool is_older(const std::string& path, int64_t changed_ns) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return true;
-  return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec < changed_ns;
 }
 
 }  // namespace
@@ -66,7 +58,7 @@ std::optional<OffsetIndex> find_index(const DiskFile& file, IndexEnd end,
   for (const std::string& path : index_paths(file, ".idx")) {
     const auto bytes = map_index(path);
     if (bytes == nullptr || index_problem(bytes->bytes(), file.size(), end)) continue;
-    if (is_older(path, file.changed_ns())) continue;
+    if (is_outdated(path, file)) continue;
     OffsetIndex index(bytes, bytes->bytes());
     if (fits(index)) return index;
   }

@@ -12,8 +12,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -65,11 +67,11 @@ void set_signals(posix_spawnattr_t& attributes) {
   posix_spawnattr_setsigmask(&attributes, &signals);
 }
 
-/// A shell and what it starts, in a process group. One that is left running is killed, and with it
-/// what it has put into other groups and sessions.
+/// A program and what it starts, in a process group. One that is left running is killed, and with
+/// it what it has put into other groups and sessions.
 class Child {
  public:
-  Child(const std::string& command, const Pipe& out, const Pipe& err) {
+  Child(std::vector<std::string> words, const Pipe& out, const Pipe& err) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -81,16 +83,15 @@ class Child {
         &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setpgroup(&attributes, 0);
     set_signals(attributes);
-    std::string text = command;
-    std::string shell = "sh";
-    std::string option = "-c";
-    std::array<char*, 4> words = {shell.data(), option.data(), text.data(), nullptr};
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
     std::vector<char*> environment = environment_with(mark_);
-    const int code =
-        posix_spawn(&process_, "/bin/sh", &actions, &attributes, words.data(), environment.data());
+    const int code = posix_spawn(&process_, words.front().c_str(), &actions, &attributes,
+                                 arguments.data(), environment.data());
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
-    if (code != 0) throw files_errors::pipe(command, std::strerror(code));
+    if (code != 0) throw files_errors::pipe(words.back(), std::strerror(code));
   }
   ~Child() {
     if (has_ended_) return;
@@ -139,13 +140,13 @@ bool read_last(Descriptor& from, std::string& to) {
 /// One reading of a command, from its start to its end.
 class Reading {
  public:
-  Reading(const std::string& command, const CommandLimits& limits)
-      : command_(command), limits_(limits), out_(command), err_(command) {}
+  Reading(const std::vector<std::string>& words, const CommandLimits& limits)
+      : words_(words), limits_(limits), out_(words.back()), err_(words.back()) {}
 
   /// Nothing when a signal of the terminal ended the command before it wrote, unless `is_last`: a
   /// new process is in our group for a moment.
   std::optional<std::string> run(bool is_last) {
-    Child child(command_, out_, err_);
+    Child child(words_, out_, err_);
     out_.write_end.reset();
     err_.write_end.reset();
     while (out_.read_end.get() >= 0) wait_for_output(-1);
@@ -203,7 +204,7 @@ class Reading {
   [[noreturn]] void fail(const std::string& reason) const {
     std::string complaints = complaints_;
     while (!complaints.empty() && complaints.back() == '\n') complaints.pop_back();
-    throw files_errors::pipe(command_, reason + (complaints.empty() ? "" : ": " + complaints));
+    throw files_errors::pipe(words_.back(), reason + (complaints.empty() ? "" : ": " + complaints));
   }
 
   static bool is_of_terminal(int status) {
@@ -220,7 +221,7 @@ class Reading {
   }
 
   using Clock = std::chrono::steady_clock;
-  const std::string& command_;
+  const std::vector<std::string>& words_;  // the last one says what it is, in messages
   CommandLimits limits_;
   Pipe out_, err_;
   const Clock::time_point begin_ = Clock::now();
@@ -250,8 +251,24 @@ bool is_url(std::string_view source) {
 
 std::string read_command(const std::string& command, const CommandLimits& limits) {
   if (!is_command_allowed(command)) throw files_errors::command_refused(command);
-  if (auto text = Reading(command, limits).run(/*is_last=*/false)) return std::move(*text);
-  return Reading(command, limits).run(/*is_last=*/true).value();
+  return read_program({"/bin/sh", "-c", command}, limits);
+}
+
+std::string read_program(const std::vector<std::string>& words, const CommandLimits& limits) {
+  if (auto text = Reading(words, limits).run(/*is_last=*/false)) return std::move(*text);
+  return Reading(words, limits).run(/*is_last=*/true).value();
+}
+
+std::string find_program(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    // The current folder may be that of the data.
+    if (!folder.starts_with('/')) continue;
+    std::string file = folder + "/" + name;
+    if (access(file.c_str(), X_OK) == 0) return file;
+  }
+  return "";
 }
 
 std::string read_command(const std::string& command) {

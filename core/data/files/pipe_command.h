@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "files/command_rules.h"
 
@@ -22,5 +23,13 @@ bool is_url(std::string_view source);
 /// signal and the end of its standard error, and when it breaks a limit, which ends its group.
 std::string read_command(const std::string& command, const CommandLimits& limits);
 std::string read_command(const std::string& command);
+
+/// The same for a program (words[0], an absolute path) with arguments, without a shell. For
+/// programs that this one chose itself: is_command_allowed is not asked.
+/// Errors: [data/pipe], as above.
+std::string read_program(const std::vector<std::string>& words, const CommandLimits& limits);
+
+/// The path of a program in the absolute folders of PATH; "": there is none.
+std::string find_program(const std::string& name);
 
 }  // namespace s2s::files

@@ -20,6 +20,7 @@
 #include "s2s/error.h"
 #include "s2s/threads.h"
 #include "shar/shar_errors.h"
+#include "shar/shard_notes.h"
 
 namespace s2s::data {
 namespace {
@@ -38,8 +39,12 @@ class SharRun {
   bool is_finished(int64_t shard) const;
   /// Row of the source that is written at `position`.
   int64_t row(int64_t position) const;
-  /// The set is whole: the note about the run is removed.
-  void complete() const;
+  /// What the shards were made of.
+  ShardNotes& notes() { return notes_; }
+  /// The shard is written again.
+  void forget(int64_t shard) const;
+  /// The set is whole: the notes about the run are removed.
+  void complete();
 
  private:
   std::string note_path() const;
@@ -52,6 +57,7 @@ class SharRun {
   const WriteSharOptions& options_;
   int64_t num_cuts_;
   int64_t num_shards_;
+  ShardNotes notes_;
 };
 
 namespace fs = std::filesystem;
@@ -98,12 +104,14 @@ SharRun::SharRun(const CutRows& cuts, const WriteSharOptions& options)
     : options_(options),
       num_cuts_(cuts.size()),
       num_shards_(
-          options.shard_size == 0 ? 1 : (num_cuts_ + options.shard_size - 1) / options.shard_size) {
+          options.shard_size == 0 ? 1 : (num_cuts_ + options.shard_size - 1) / options.shard_size),
+      notes_(options.writer.folder) {
   std::error_code failed;
   fs::create_directories(options.writer.folder, failed);
   if (failed) throw write_error(options.writer.folder, "cannot make the folder", failed.value());
   if (options.force) remove_shards();
   adopt_folder(note_of(cuts, options).dump());
+  notes_.open();
 }
 
 std::string SharRun::note_path() const { return options_.writer.folder + "/.s2s-shar.json"; }
@@ -144,11 +152,12 @@ void SharRun::remove_shards() const {
     if (is_numbered_shard(entry.path().filename().string())) remove(entry.path());
   }
   remove(note_path());
+  remove(notes_.path());
 }
 
 /// Files of shards that are not finished, and pieces that a run left that was killed.
 void SharRun::remove_unfinished() const {
-  std::set<std::string> keep = {note_path()};
+  std::set<std::string> keep = {note_path(), notes_.path()};
   for (int64_t shard = 0; shard < num_shards_; ++shard) {
     if (!is_finished(shard)) continue;
     for (const std::string& path : shard_files(options_.writer, number(shard))) {
@@ -183,7 +192,16 @@ int64_t SharRun::row(int64_t position) const {
   return order.empty() ? position : order[static_cast<size_t>(position)];
 }
 
-void SharRun::complete() const {
+void SharRun::forget(int64_t shard) const {
+  for (const std::string& path : shard_files(options_.writer, number(shard))) {
+    std::error_code failed;
+    fs::remove(path, failed);
+    if (failed) throw write_error(path, "cannot remove", failed.value());
+  }
+}
+
+void SharRun::complete() {
+  notes_.remove();
   std::error_code failed;
   fs::remove(note_path(), failed);
   if (failed) throw write_error(note_path(), "cannot remove", failed.value());
@@ -235,18 +253,25 @@ class SharJobs {
     const int64_t begin = run_.begin(shard);
     const int64_t end = run_.begin(shard + 1);
     if (run_.is_finished(shard)) {
-      num_done_ += end - begin;
+      const bool is_same = run_.notes().state_of(shard) == source_now(begin, end);
+      if (failed_ || stopped()) return;
+      if (!is_same) run_.forget(shard);
       const std::lock_guard lock(mutex_);
-      ++summary_.kept_shards;
-      return;
+      ++(is_same ? summary_.kept_shards : summary_.changed_shards);
+      if (is_same) {
+        num_done_ += end - begin;
+        return;
+      }
     }
+    files::SourceState source;
     SharShardWriter writer(options_.writer, run_.number(shard));
     double duration_s = 0;
     for (int64_t position = begin; position < end; ++position) {
       if (failed_ || stopped()) return;
-      duration_s += write_cut(writer, run_.row(position), audio);
+      duration_s += write_cut(writer, run_.row(position), audio, source);
       ++num_done_;
     }
+    run_.notes().add(shard, source.value());
     writer.commit();
     const std::lock_guard lock(mutex_);
     ++summary_.num_shards;
@@ -258,12 +283,30 @@ class SharJobs {
     summary_.duration_s += duration_s;
   }
 
-  double write_cut(SharShardWriter& writer, int64_t row, CutAudio& audio) {
+  /// What the rows are made of now; of a stop, anything.
+  uint64_t source_now(int64_t begin, int64_t end) const {
+    files::SourceState source;
+    for (int64_t position = begin; position < end && !failed_ && !stopped(); ++position) {
+      try {
+        add_source(cuts_.cut(run_.row(position)), source);
+      } catch (const Error& error) {
+        source.add(error.what());
+      }
+    }
+    return source.value();
+  }
+
+  double write_cut(SharShardWriter& writer, int64_t row, CutAudio& audio,
+                   files::SourceState& source) {
+    bool is_added = false;
     try {
       const Cut cut = cuts_.cut(row);
+      add_source(cut, source);  // before it is read: a change in between is seen by the next run
+      is_added = true;
       writer.write(cut, audio);
       return cut.duration_s;
     } catch (const Error& error) {
+      if (!is_added) source.add(error.what());
       const std::lock_guard lock(mutex_);
       const bool may_skip = static_cast<int64_t>(summary_.skipped.size()) < options_.skip_bad;
       if (!may_skip || error.id() == "io/write") throw;

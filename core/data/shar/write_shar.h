@@ -31,6 +31,7 @@ struct WriteSharSummary {
   int64_t num_cuts = 0;    // of this run
   int64_t num_shards = 0;  // of this run
   int64_t kept_shards = 0;
+  int64_t changed_shards = 0;  // that were there, of cuts or audio that have changed since
   int64_t num_bytes = 0;
   double duration_s = 0;
   bool stopped = false;
@@ -38,8 +39,9 @@ struct WriteSharSummary {
   std::vector<int64_t> num_values;   // of each field, in this run
 };
 
-/// The folder is made. Settings and source are noted in it until the set is complete, so that the
-/// same command goes on.
+/// The folder is made. Settings and what the shards were made of are noted in it until the set is
+/// complete, so that the same command goes on: a shard whose cuts or audio files have changed since
+/// (files/source_state.h) is written again.
 /// Errors: [data/shar-out] for a folder with other files or of another run, those of
 /// SharShardWriter and CutRows; finished shards are there, of others nothing.
 WriteSharSummary write_shar(const CutRows& cuts, const WriteSharOptions& options);

@@ -1,5 +1,5 @@
-// Phi-3 mini and medium with short contexts (4k, 8k), in Hugging Face's format, whose files hold
-// queries, keys and values in one tensor, and gate and up in another.
+// Phi-3 mini and medium, and Phi-3.5 mini, in Hugging Face's format, whose files hold queries, keys
+// and values in one tensor, and gate and up in another. Long contexts have LongRoPE.
 // Source: Abdin et al. 2024, arXiv 2404.14219; transformers Phi3Config, modeling_phi3.py.
 
 #include "s2s/nn/decoder_family.h"
@@ -31,8 +31,33 @@ struct Phi3Options : DecoderOptions {
   }
 };
 
-/// Only the plain angles: short and long factors are not implemented.
-RopeTypes rope_types() { return {{"default", RotaryScaling::kNone}}; }
+RopeTypes rope_types() {
+  return {{"default", RotaryScaling::kNone}, {"longrope", RotaryScaling::kLongRope}};
+}
+
+/// The file with the type's present name: the first files of Phi-3 have "su" or "yarn". The
+/// original length is that of the file's top level, which the class has always.
+/// Source: transformers Phi3Config, convert_rope_params_to_dict.
+Config with_present_names(const Config& foreign) {
+  Config file = foreign;
+  for (const char* const block : {"rope_scaling", "rope_parameters"}) {
+    const Config* const scaling = file.find(block);
+    if (scaling == nullptr || !scaling->is_map()) continue;
+    bool is_long = false;
+    for (const char* const key : {"type", "rope_type"}) {
+      const Config* const type = scaling->find(key);
+      if (type == nullptr || !type->is_scalar()) continue;
+      const bool is_old = type->text() == "su" || type->text() == "yarn";
+      if (is_old) file[block][key] = Config::scalar("longrope", true);
+      is_long = is_long || is_old || type->text() == "longrope";
+    }
+    if (!is_long) continue;
+    const Config* const length = file.find("original_max_position_embeddings");
+    const bool has_length = length != nullptr && !length->is_null();
+    file[block]["original_max_position_embeddings"] = has_length ? *length : Config::scalar("4096");
+  }
+  return file;
+}
 
 using enum Layout;
 using enum Style;
@@ -89,7 +114,7 @@ struct Phi3 : DecoderFamily {
   static Config from_hf(const Config& foreign) {
     ConfigRules rules{{"phi3"}, rope_types()};
     rules.options = {"sliding_window"};
-    // The length of the original training has a meaning for longrope only.
+    // Read for longrope only, where it has been moved.
     rules.ignored = {"original_max_position_embeddings"};
     rules.harmless = {{"attention_bias", {"false"}},
                       {"mlp_bias", {"false"}},
@@ -99,7 +124,7 @@ struct Phi3 : DecoderFamily {
                       {"sliding_window", "null"},
                       {"pad_token_id", "32000"},
                       {"max_position_embeddings", "4096"}};
-    return decoder_from_hf(foreign, rules);
+    return decoder_from_hf(with_present_names(foreign), rules);
   }
   static Config to_hf(const Phi3Options& options, const DecoderSpec& spec) {
     if (has_mixed_windows(spec) || spec.qkv_bias || spec.mlp_bias)
@@ -110,6 +135,11 @@ struct Phi3 : DecoderFamily {
     Config foreign = decoder_to_hf(write_options(full), "phi3", "Phi3ForCausalLM");
     for (const char* key : {"layer_types", "attention_bias", "mlp_bias"}) foreign.erase(key);
     foreign["pad_token_id"];  // its default is no null
+    // The class takes the length of the top level, 4096 without it.
+    if (const Config* length = foreign.find_path("rope_scaling.original_max_position_embeddings")) {
+      const Config copy = *length;
+      foreign["original_max_position_embeddings"] = copy;
+    }
     return foreign;
   }
   static std::vector<TensorRow> tensor_rows(const DecoderSpec&) { return phi3::tensor_rows(); }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "common/quiet_change.h"
 #include "common/temporary_folder.h"
 #include "s2s/error.h"
 
@@ -72,6 +73,24 @@ TEST_CASE("a set does not depend on the number of workers, and is reused when it
   CHECK(again.cuts == one.cuts);
   CHECK(id_of([&] { make_set(one.folder, tiny(2), 1, no_progress); }) == "synth/other-set");
   CHECK(contents(one.folder) == files);
+}
+
+TEST_CASE("a set that was changed after it was made says what is not as it was") {
+  const TemporaryFolder folder;
+  const SetSummary made = make_set(folder.path() / "set", tiny(), 2, no_progress);
+  const auto changed = [&] { return make_set(made.folder, tiny(), 1, no_progress).changed; };
+  CHECK(changed().empty());
+  // A copy has other times and the same content.
+  fs::last_write_time(made.folder / "texts.txt", fs::file_time_type::clock::now());
+  CHECK(changed().empty());
+  const std::string first = (made.folder / "train.jsonl").string();
+  s2s::test::change_quietly(first, "\"id\"", "\"iD\"");
+  CHECK(changed() == std::vector<std::string>{"train.jsonl"});
+  s2s::test::change_quietly(first, "\"iD\"", "\"id\"");
+  CHECK(changed().empty());
+  fs::remove(fs::directory_iterator(made.folder / "audio" / "dev")->path());
+  fs::remove(made.folder / "dev.jsonl");
+  CHECK(changed() == std::vector<std::string>{"audio", "dev.jsonl"});
 }
 
 TEST_CASE("a folder with something else in it is left alone") {

@@ -37,6 +37,7 @@ class Counter : public Importer {
                    return std::vector<Cut>{cut};
                  }};
   }
+  void rewind() override { at_ = 0; }
   std::optional<int64_t> size() const override { return count_; }
   uint64_t fingerprint() const override { return source; }
 

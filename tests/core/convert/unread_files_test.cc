@@ -24,8 +24,9 @@ TEST_CASE("recordings of other formats and texts of no recording are listed with
         std::vector<std::string>{"a.txt", "b.m4a", "c.webm", "d.vtt", "deep/e.MP4", "notes.docx"});
   const std::string text = unread_text(files, folder);
   CHECK(text ==
-        "6 files were not read: a.txt, b.m4a, c.webm, d.vtt, deep/e.MP4 and 1 more; to make "
-        "a recording readable: ffmpeg -i '" +
+        "6 files were not read: a.txt, b.m4a, c.webm, d.vtt, deep/e.MP4 and 1 more; recordings of "
+        "these formats are read where ffmpeg is installed (Debian: apt-get install ffmpeg); "
+        "elsewhere, this makes one readable: ffmpeg -i '" +
             folder + "/b.m4a' '" + folder + "/b.wav'");
   CHECK(unread_text({}, folder).empty());
 }
@@ -37,7 +38,8 @@ TEST_CASE("a source that holds only other formats says which, and how to convert
   write_text(folder + "/b.m4a", "x");
   const std::string of_folder = message_of([&] { detect_import(folder, {}); });
   CHECK(holds(of_folder, "[data/convert-source]"));
-  CHECK(holds(of_folder, "1 file was not read: b.m4a; to make a recording readable: ffmpeg -i"));
+  CHECK(holds(of_folder, "1 file was not read: b.m4a; recordings of these formats are read where"));
   const std::string of_file = message_of([&] { detect_import(folder + "/b.m4a", {}); });
-  CHECK(holds(of_file, "audio of this format is not read; convert it first: ffmpeg -i '"));
+  CHECK(holds(of_file, "(Debian: apt-get install ffmpeg; not with --untrusted); elsewhere"));
+  CHECK(holds(of_file, "convert it first: ffmpeg -i '"));
 }

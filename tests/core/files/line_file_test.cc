@@ -12,6 +12,7 @@
 #include "common/contains.h"
 #include "common/data_error_of.h"
 #include "common/full_disk.h"
+#include "common/quiet_change.h"
 #include "common/temporary_folder.h"
 #include "core/files/gzip_bytes.h"
 #include "s2s/error.h"
@@ -113,6 +114,22 @@ TEST_CASE("an index that does not fit any more is made again") {
   folder.write("x.jsonl", joined(lines));
   fs::last_write_time(path, index_time + std::chrono::seconds(5));
   check_lines(open_line_file(path), lines);
+}
+
+TEST_CASE("an index of a file that has changed in silence is made again") {
+  const CacheFolder cache;
+  const TemporaryFolder folder;
+  std::string text;
+  while (text.size() < size_t{2} << 20) text += "one\nthree 3\n";
+  const std::string path = folder.write("x.jsonl", text);
+  OpenOptions options;
+  SUBCASE("beside the file") {}
+  SUBCASE("in the cache folder") { options.place = OpenOptions::Place::kCacheFolder; }
+  CHECK(open_line_file(path, options, "")->line(0) == "one");
+  test::change_quietly(path, "one\nthree 3\n", "three 3\none\n");
+  const auto changed = open_line_file(path, options, "");
+  CHECK(changed->line(0) == "three 3");
+  CHECK(changed->line(1) == "one");
 }
 
 TEST_CASE("an index of something else is not believed") {

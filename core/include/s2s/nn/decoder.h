@@ -19,7 +19,8 @@ namespace s2s {
 /// by factor. kByWavelength (rope_type llama3): long wavelengths are divided by factor, short ones
 /// are kept, with a ramp between. kDynamic: the base grows with the text once it is longer than the
 /// original length. kYarn: like kByWavelength, but the ramp is over the indices of the pairs.
-enum class RotaryScaling { kNone, kLinear, kByWavelength, kDynamic, kYarn };
+/// kLongRope: each pair has a divisor, and another one in texts beyond the original length.
+enum class RotaryScaling { kNone, kLinear, kByWavelength, kDynamic, kYarn, kLongRope };
 
 /// Rotary position embedding: the angle of pair j at position t is t * inv_freq[j], where
 /// inv_freq[j] is theta^(-2j/D), after scaling.
@@ -34,35 +35,45 @@ struct RotarySpec {
   double beta_slow = 1;           // YaRN: pairs with fewer rotations are fully scaled
   bool truncate = true;           // the ends of the ramp are rounded to whole pairs
   double attention_factor = 1.0;  // cos and sin are multiplied by it
+  /// LongRoPE: a divisor for each pair, of texts up to the original length and of longer ones.
+  std::vector<double> short_factors = {}, long_factors = {};
 };
 
-/// inv_freq [D / 2] float32 for a text of `num_positions` (used by dynamic scaling only).
+/// inv_freq [D / 2] float32 for a text of `num_positions` (used by dynamic scaling and LongRoPE).
 /// Source: transformers modeling_rope_utils.
 at::Tensor rotary_inv_freq(const RotarySpec& spec, int64_t head_dim, int64_t num_positions = 0);
 
 /// Cosines and sines of rotary angles. They are not buffers of a block, because they stay float32.
 class RotaryTables {
  public:
-  RotaryTables(RotarySpec spec, int64_t head_dim) : spec_(spec), head_dim_(head_dim) {}
+  RotaryTables(RotarySpec spec, int64_t head_dim) : spec_(std::move(spec)), head_dim_(head_dim) {}
   /// cos and sin [T, D] float32 of positions begin .. begin + count - 1 of a text that ends there.
   /// Dynamic scaling uses the length of the longest text so far, and starts again when a text is
   /// shorter than the original length. Keys in a cache keep the angles that they were rotated by.
+  /// Errors: [llm/long-cache] when a text with cached keys (begin > 0) grows past LongRoPE's
+  /// original length, where transformers computes all keys again.
   /// Source: transformers modeling_rope_utils, dynamic_rope_update.
   std::pair<at::Tensor, at::Tensor> at_positions(int64_t begin, int64_t count, at::Device device);
   /// cos and sin [1, D] of a position [1] int64 that the host does not read, below `end`. Not for
-  /// dynamic scaling.
+  /// tables that depend on the text's length.
   std::pair<at::Tensor, at::Tensor> at_position(const at::Tensor& position_1, int64_t end);
-  bool is_dynamic() const { return spec_.scaling == RotaryScaling::kDynamic; }
+  /// Whether the angles depend on the length of the text.
+  bool is_dynamic() const {
+    return spec_.scaling == RotaryScaling::kDynamic || spec_.scaling == RotaryScaling::kLongRope;
+  }
 
  private:
-  void grow(int64_t end, at::Device device);
+  struct Table {
+    at::Tensor cos_TD, sin_TD;  // grow on demand
+  };
+  void grow(Table& table, int64_t end, int64_t text_length, at::Device device);
   std::pair<at::Tensor, at::Tensor> compute(int64_t begin, int64_t end, int64_t text_length,
                                             at::Device device) const;
 
   RotarySpec spec_;
   int64_t head_dim_;
   int64_t longest_ = 0;               // longest text so far, for dynamic scaling
-  at::Tensor cos_TD_, sin_TD_;        // grow on demand
+  Table short_, long_;                // long_: of LongRoPE's long texts
   std::vector<at::Tensor> outgrown_;  // a graph that was recorded with them may still read them
 };
 

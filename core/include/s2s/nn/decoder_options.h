@@ -24,6 +24,7 @@ struct RopeScalingOptions {
   double beta_slow = 1;
   bool truncate = true;
   std::optional<double> attention_factor, mscale, mscale_all_dim;
+  std::vector<double> short_factor, long_factor;
   void visit(OptionVisitor& v);
 };
 
@@ -61,7 +62,8 @@ struct WindowOptions {
 /// Values of rope_scaling.rope_type that a family accepts.
 using RopeTypes = std::map<std::string, RotaryScaling>;
 
-/// All types that core implements: default, linear, dynamic, llama3, yarn.
+/// Types that most families accept: default, linear, dynamic, llama3, yarn. Core also implements
+/// longrope, of which each family's class in transformers reads other keys.
 const RopeTypes& all_rope_types();
 
 /// Converts options to a spec. `path` names the options in messages ("model.llm").

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "nn/decoder/fixed_keys.h"
 #include "nn/fused.h"
@@ -49,51 +48,6 @@ std::unique_ptr<RmsNorm> further_norm(const DecoderSpec& spec) {
 std::optional<RotaryTables> local_tables(const DecoderSpec& spec) {
   if (!spec.local_rotary) return {};
   return RotaryTables(*spec.local_rotary, spec.shape.head_dim);
-}
-
-/// Keeps short wavelengths, stretches long ones by `factor`, and interpolates between them.
-double stretched_frequency(double inv_freq, const RotarySpec& spec) {
-  const double original = spec.original_max_position_embeddings;
-  const double wavelength = 2 * M_PI / inv_freq;
-  if (wavelength > original / spec.low_freq_factor) return inv_freq / spec.factor;
-  if (wavelength < original / spec.high_freq_factor) return inv_freq;
-  const double smooth = (original / wavelength - spec.low_freq_factor) /
-                        (spec.high_freq_factor - spec.low_freq_factor);
-  return (1 - smooth) * inv_freq / spec.factor + smooth * inv_freq;
-}
-
-/// Returns the base with which a text of `num_positions` covers the range of the original angles.
-/// Source: transformers' "dynamic" scaling (NTK-aware).
-double grown_theta(const RotarySpec& spec, int64_t head_dim, int64_t num_positions) {
-  const double original = spec.original_max_position_embeddings;
-  const double positions = std::max(static_cast<double>(num_positions), original);
-  const auto dim = static_cast<double>(head_dim);
-  const double growth = spec.factor * positions / original - (spec.factor - 1);
-  return spec.theta * std::pow(growth, dim / (dim - 2));
-}
-
-/// Returns the indices of the pairs between which YaRN's ramp runs.  Source: Peng et al. 2023,
-/// arXiv 2309.00071.
-std::pair<double, double> yarn_ramp(const RotarySpec& spec, double dim) {
-  const auto pair_that_turns = [&](double turns) {
-    return dim * std::log(spec.original_max_position_embeddings / (turns * 2 * M_PI)) /
-           (2 * std::log(spec.theta));
-  };
-  double low = pair_that_turns(spec.beta_fast);
-  double high = pair_that_turns(spec.beta_slow);
-  if (spec.truncate) {
-    low = std::floor(low);
-    high = std::ceil(high);
-  }
-  low = std::max(low, 0.0);
-  high = std::min(high, dim - 1);
-  return {low, low == high ? high + 0.001 : high};
-}
-
-double yarn_frequency(double inv_freq, int64_t pair, const RotarySpec& spec, int64_t head_dim) {
-  const auto [low, high] = yarn_ramp(spec, static_cast<double>(head_dim));
-  const double stretched = std::clamp((static_cast<double>(pair) - low) / (high - low), 0.0, 1.0);
-  return inv_freq / spec.factor * stretched + inv_freq * (1 - stretched);
 }
 
 }  // namespace
@@ -317,70 +271,6 @@ ShardPlan Decoder::plan_with(std::vector<TensorRow> rows, std::vector<UnitRow> u
                                spec_.attention.soft_cap > 0, spec_.qk_norm});
   }
   return plan;
-}
-
-at::Tensor rotary_inv_freq(const RotarySpec& spec, int64_t head_dim, int64_t num_positions) {
-  S2S_ASSERT(head_dim % 2 == 0, "rotary embedding turns pairs");
-  const bool is_dynamic = spec.scaling == RotaryScaling::kDynamic;
-  const double theta = is_dynamic ? grown_theta(spec, head_dim, num_positions) : spec.theta;
-  at::Tensor table = at::empty({head_dim / 2}, at::TensorOptions().dtype(at::kFloat));
-  float* values = table.mutable_data_ptr<float>();
-  for (int64_t j = 0; j < head_dim / 2; ++j) {
-    const double exponent = static_cast<double>(2 * j) / static_cast<double>(head_dim);
-    double inv_freq = std::pow(theta, -exponent);
-    if (spec.scaling == RotaryScaling::kLinear) inv_freq /= spec.factor;
-    if (spec.scaling == RotaryScaling::kByWavelength)
-      inv_freq = stretched_frequency(inv_freq, spec);
-    if (spec.scaling == RotaryScaling::kYarn)
-      inv_freq = yarn_frequency(inv_freq, j, spec, head_dim);
-    values[j] = static_cast<float>(inv_freq);
-  }
-  return table;
-}
-
-std::pair<at::Tensor, at::Tensor> RotaryTables::compute(int64_t begin, int64_t end,
-                                                        int64_t text_length,
-                                                        at::Device device) const {
-  const at::Tensor inv_freq = rotary_inv_freq(spec_, head_dim_, text_length);
-  const at::Tensor half = at::arange(begin, end).to(at::kFloat).unsqueeze(1) * inv_freq;
-  const at::Tensor angles_TD = at::cat({half, half}, 1);
-  at::Tensor cos_TD = angles_TD.cos();
-  at::Tensor sin_TD = angles_TD.sin();
-  if (spec_.attention_factor != 1) {
-    cos_TD.mul_(spec_.attention_factor);
-    sin_TD.mul_(spec_.attention_factor);
-  }
-  return {cos_TD.to(device), sin_TD.to(device)};
-}
-
-void RotaryTables::grow(int64_t end, at::Device device) {
-  if (cos_TD_.defined() && cos_TD_.size(0) >= end && cos_TD_.device() == device) return;
-  int64_t positions = std::max<int64_t>(256, 2 * end);
-  if (is_dynamic()) {
-    positions = std::min(positions, static_cast<int64_t>(spec_.original_max_position_embeddings));
-  }
-  if (cos_TD_.defined() && !cos_TD_.is_cpu()) {
-    outgrown_.insert(outgrown_.end(), {cos_TD_, sin_TD_});
-  }
-  std::tie(cos_TD_, sin_TD_) = compute(0, positions, positions, device);
-}
-
-std::pair<at::Tensor, at::Tensor> RotaryTables::at_positions(int64_t begin, int64_t count,
-                                                             at::Device device) {
-  const int64_t end = begin + count;
-  if (is_dynamic()) {
-    const auto original = static_cast<int64_t>(spec_.original_max_position_embeddings);
-    longest_ = end < original ? 0 : std::max(longest_, end);
-    if (longest_ > original) return compute(begin, end, longest_, device);
-  }
-  grow(end, device);
-  return {cos_TD_.narrow(0, begin, count), sin_TD_.narrow(0, begin, count)};
-}
-
-std::pair<at::Tensor, at::Tensor> RotaryTables::at_position(const at::Tensor& position_1,
-                                                            int64_t end) {
-  grow(end, position_1.device());
-  return {cos_TD_.index_select(0, position_1), sin_TD_.index_select(0, position_1)};
 }
 
 }  // namespace s2s

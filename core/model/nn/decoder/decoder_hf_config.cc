@@ -2,6 +2,7 @@
 // Source: transformers configuration classes, versions 4.46 and 5.
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -52,7 +53,7 @@ const std::map<std::string, std::string> kDefaults = {{"rms_norm_eps", "1e-6"},
 const Names kRopeOptions = {
     "factor",    "low_freq_factor", "high_freq_factor", "original_max_position_embeddings",
     "beta_fast", "beta_slow",       "truncate",         "attention_factor",
-    "mscale",    "mscale_all_dim"};
+    "mscale",    "mscale_all_dim",  "short_factor",     "long_factor"};
 
 std::string quoted_list(const std::vector<std::string>& names) {
   std::string list;
@@ -227,9 +228,29 @@ class Translation {
     Config& rope = options_["rope_scaling"];
     if (rope.find("rope_type") == nullptr) rope["rope_type"] = Config::scalar("default");
     if (rope.find("rope_type")->text() == "default") return;
+    if (rope.find("rope_type")->text() == "longrope") return finish_long_rope(rope);
     if (rope.find("factor") == nullptr) refuse("rope_scaling.factor", "missing", "a number");
     if (rope.find("original_max_position_embeddings") == nullptr) {
       rope["original_max_position_embeddings"] = *options_.find("max_position_embeddings");
+    }
+  }
+
+  /// Without a factor, the lengths say it. A written one of 1 means that there is none to apply.
+  void finish_long_rope(Config& rope) {
+    for (const char* key : {"short_factor", "long_factor"}) {
+      const Config* const list = rope.find(key);
+      if (list == nullptr || !list->is_list()) {
+        refuse(std::string("rope_scaling.") + key, list == nullptr ? "missing" : value_text(*list),
+               "a list of numbers");
+      }
+    }
+    if (rope.find("original_max_position_embeddings") == nullptr) {
+      rope["original_max_position_embeddings"] = *options_.find("max_position_embeddings");
+    }
+    const Config* const factor = rope.find("factor");
+    if (factor != nullptr && rope.find("attention_factor") == nullptr &&
+        std::strtod(value_text(*factor).c_str(), nullptr) == 1) {
+      rope["attention_factor"] = Config::scalar("1.0");
     }
   }
 
@@ -273,6 +294,9 @@ const std::map<std::string, Names> kRopeKeys = {
     {"yarn",
      {"factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "truncate",
       "attention_factor", "mscale", "mscale_all_dim"}},
+    {"longrope",
+     {"factor", "original_max_position_embeddings", "attention_factor", "short_factor",
+      "long_factor"}},
 };
 
 /// rope_scaling in the format of version 4, which version 5 also reads. Null without scaling.
@@ -287,6 +311,9 @@ Config rope_scaling(const Config* options) {
       scaling[key] = written(key, value);
     }
   }
+  const Config* const factor = scaling.find("factor");
+  const bool says_nothing = factor != nullptr && std::strtod(factor->text().c_str(), nullptr) == 1;
+  if (type->text() == "longrope" && says_nothing) scaling.erase("factor");
   return scaling;
 }
 

@@ -25,10 +25,14 @@ void RopeScalingOptions::visit(OptionVisitor& v) {
   v("beta_slow", beta_slow, "yarn: pairs that turn less often are stretched by factor",
     at_least(1e-6));
   v("truncate", truncate, "yarn: round the ends of the ramp between the two to whole pairs");
-  v("attention_factor", attention_factor, "yarn: multiplies cos and sin; null: from factor",
-    at_least(0));
+  v("attention_factor", attention_factor,
+    "yarn, longrope: multiplies cos and sin; null: from factor", at_least(0));
   v("mscale", mscale, "yarn: with mscale_all_dim, how attention_factor follows from factor");
   v("mscale_all_dim", mscale_all_dim, "yarn: see mscale");
+  v("short_factor", short_factor,
+    "longrope: a divisor for each pair in texts up to the original length", at_least(1e-6));
+  v("long_factor", long_factor, "longrope: a divisor for each pair in longer texts",
+    at_least(1e-6));
 }
 
 void WindowOptions::visit(OptionVisitor& v) {
@@ -145,6 +149,34 @@ double yarn_attention_factor(const RopeScalingOptions& r) {
   return mscale != 0 && all != 0 ? of(mscale) / of(all) : of(1);
 }
 
+/// [llm/rope-factors] Lists of divisors that do not fit the head.
+Error rope_factors_error(const std::string& path, const char* key, size_t found, int64_t wanted) {
+  return {ExitCode::kConfig, "llm/rope-factors",
+          fmt::format("{}.rope_scaling.{} has {} numbers, expected head_dim / 2 = {}, one for each "
+                      "pair that longrope turns; copy the list of the model's config.json",
+                      path, key, found, wanted)};
+}
+
+/// Source: transformers' modeling_rope_utils, _compute_longrope_parameters.
+void set_long_rope(const DecoderOptions& o, const std::string& path, RotarySpec& spec) {
+  const RopeScalingOptions& r = o.rope_scaling;
+  const int64_t num_pairs = o.head_dim.value_or(o.hidden_size / o.num_attention_heads) / 2;
+  spec.short_factors = r.short_factor;
+  spec.long_factors = r.long_factor;
+  for (const auto& [key, list] :
+       {std::pair("short_factor", &r.short_factor), {"long_factor", &r.long_factor}}) {
+    if (static_cast<int64_t>(list->size()) != num_pairs) {
+      throw rope_factors_error(path, key, list->size(), num_pairs);
+    }
+  }
+  const double original = r.original_max_position_embeddings;
+  // 1 is the option's default: the lengths say the factor then.
+  const double factor =
+      r.factor != 1 ? r.factor : static_cast<double>(o.max_position_embeddings) / original;
+  const double usual = factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original));
+  spec.attention_factor = r.attention_factor.value_or(usual);
+}
+
 RotarySpec rotary_of(const DecoderOptions& o, const RopeTypes& types, const std::string& path) {
   const RopeScalingOptions& r = o.rope_scaling;
   const auto type = types.find(r.rope_type);
@@ -164,6 +196,7 @@ RotarySpec rotary_of(const DecoderOptions& o, const RopeTypes& types, const std:
   spec.beta_slow = r.beta_slow;
   spec.truncate = r.truncate;
   if (spec.scaling == RotaryScaling::kYarn) spec.attention_factor = yarn_attention_factor(r);
+  if (spec.scaling == RotaryScaling::kLongRope) set_long_rope(o, path, spec);
   if (spec.scaling == RotaryScaling::kDynamic) {
     spec.original_max_position_embeddings = static_cast<double>(o.max_position_embeddings);
   }

@@ -11,6 +11,7 @@
 
 #include "common/device.h"
 #include "common/places.h"
+#include "s2s/error.h"
 #include "s2s/nn/weights.h"
 
 using s2s::test::device;
@@ -279,6 +280,39 @@ TEST_CASE("dynamic scaling goes by the longest text so far, as transformers' doe
     }
   }
   CHECK(compared == 2 * 102);
+}
+
+TEST_CASE("LongRoPE has other divisors beyond the original length, and does not mix them") {
+  s2s::RotarySpec spec;
+  const at::Tensor plain = s2s::rotary_inv_freq(spec, 4);
+  spec.scaling = s2s::RotaryScaling::kLongRope;
+  spec.original_max_position_embeddings = 16;
+  spec.short_factors = {1, 2};
+  spec.long_factors = {4, 8};
+  spec.attention_factor = 1.5;
+  const at::Tensor divisors = at::tensor({1.F, 2.F});
+  CHECK(at::allclose(s2s::rotary_inv_freq(spec, 4, 16), plain / divisors));
+  CHECK(at::allclose(s2s::rotary_inv_freq(spec, 4, 17), plain / divisors / 4));
+  s2s::RotaryTables tables(spec, 4);
+  const auto cosine = [&](int64_t begin, int64_t count) {
+    return tables.at_positions(begin, count, at::kCPU).first[0][0].item<double>();
+  };
+  const auto expected = [](double angle) { return doctest::Approx(1.5 * std::cos(angle)); };
+  CHECK(cosine(0, 16) == expected(0));
+  CHECK(cosine(15, 1) == expected(15));
+  // One position more, and the whole text turns slower; the cached keys of a prompt that is that
+  // long fit to the steps behind it.
+  CHECK(tables.at_positions(0, 17, at::kCPU).first[15][0].item<double>() == expected(15 / 4.0));
+  CHECK(cosine(17, 1) == expected(17 / 4.0));
+  CHECK(cosine(400, 2) == expected(100));
+  CHECK(cosine(3, 1) == expected(3));  // a short text again
+  try {
+    tables.at_positions(16, 1, at::kCPU);
+    FAIL("the keys before have the short factors");
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "llm/long-cache");
+  }
+  CHECK(tables.is_dynamic());
 }
 
 TEST_CASE("YaRN keeps fast pairs, stretches slow ones, and scales cosines and sines") {
