@@ -77,6 +77,25 @@ std::string chat_tokenizer(const TemporaryFolder& folder) {
 
 }  // namespace
 
+TEST_CASE("data inspect stops where a file is bad throughout, and keeps a number of findings") {
+  const TemporaryFolder folder;
+  std::string cuts, texts = "{\"text\": \"a\"}\n";
+  for (int i = 0; i < 10100; ++i) cuts += "x\n";
+  for (int i = 0; i < 300; ++i) texts += "{\"key" + std::to_string(i) + "\": 1}\n";
+  write_text(folder / "cuts.jsonl", cuts);
+  write_text(folder / "texts.jsonl", texts);
+  const CommandResult of_cuts = run_cli("data inspect " + (folder / "cuts.jsonl"));
+  INFO(of_cuts.output);
+  CHECK(of_cuts.exit_code == 5);
+  CHECK(contains(of_cuts.output, "(and 9999 more like it)"));
+  CHECK(contains(of_cuts.output, "10000 findings; what follows was not read"));
+  const CommandResult of_texts = run_cli("data inspect " + (folder / "texts.jsonl"));
+  INFO(of_texts.output);
+  CHECK(of_texts.exit_code == 1);
+  CHECK(contains(of_texts.output, "'key99'"));
+  CHECK(contains(of_texts.output, "200 other findings"));
+}
+
 TEST_CASE("data inspect of a file of chats counts documents, roles and equal findings") {
   const TemporaryFolder folder;
   const std::string path = write_chats(folder);

@@ -134,7 +134,7 @@ bool Inspection::visit(const Cut& cut, InspectResult& result) {
 void Inspection::run(InspectResult& result) {
   const auto on_error = [this](const Error& error) {
     findings_.add(error);
-    return findings_.size() < kMaxFindings;
+    return findings_.size() < kMaxFindings && findings_.total() < EqualFindings::kEnough;
   };
   const auto visit_one = [&](const Cut& cut) {
     try {

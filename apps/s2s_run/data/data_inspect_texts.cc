@@ -214,6 +214,7 @@ int inspect_texts(const InspectArguments& arguments, const Invocation& invocatio
     } catch (const Error& error) {
       if (error.id() == "data/chat-template-stopped") throw;
       report.findings.add(error, origin.text());
+      if (report.findings.total() == EqualFindings::kEnough) break;
     }
   }
   std::sort(report.lengths.begin(), report.lengths.end());

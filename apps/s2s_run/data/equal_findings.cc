@@ -38,14 +38,22 @@ std::string more(int64_t count) {
 }  // namespace
 
 void EqualFindings::add(const Error& error, const std::string& place) {
+  ++total_;
   std::string key = error.id() + " " + without_place(error.message(), place);
   const auto same = std::find_if(groups_.begin(), groups_.end(),
                                  [&](const Group& group) { return group.key == key; });
   if (same != groups_.end()) {
     ++same->count;
+  } else if (groups_.size() == kMostGroups) {
+    ++num_others_;
   } else {
     groups_.push_back({std::move(key), error});
   }
+}
+
+std::string EqualFindings::rest() const {
+  if (num_others_ > 0) return fmt::format("{} other findings", num_others_);
+  return total_ < kEnough ? "" : fmt::format("{} findings; what follows was not read", total_);
 }
 
 std::vector<std::string> EqualFindings::lines() const {
@@ -53,6 +61,7 @@ std::vector<std::string> EqualFindings::lines() const {
   for (const Group& group : groups_) {
     lines.push_back(printable(std::string(group.first.what()) + more(group.count)));
   }
+  if (const std::string text = rest(); !text.empty()) lines.push_back(text);
   return lines;
 }
 
@@ -61,6 +70,7 @@ nlohmann::ordered_json EqualFindings::json() const {
   for (const Group& group : groups_) {
     out.push_back({{"finding", group.first.what()}, {"count", group.count}});
   }
+  if (num_others_ > 0) out.push_back({{"finding", "others"}, {"count", num_others_}});
   return out;
 }
 
@@ -69,6 +79,9 @@ void EqualFindings::throw_if_any() const {
   for (const Group& group : groups_) {
     findings.add(Error(group.first.exit_code(), group.first.id(),
                        group.first.message() + more(group.count)));
+  }
+  if (const std::string text = rest(); !text.empty()) {
+    findings.add(Error(groups_.front().first.exit_code(), groups_.front().first.id(), text));
   }
   findings.throw_if_any();
 }
