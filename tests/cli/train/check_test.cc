@@ -37,7 +37,7 @@ TEST_CASE("config check opens the tokenizer, pretrained folders and the first cu
   const std::vector<Case> cases = {
       {{"~model.tokenizer.train", "model.tokenizer.path=" + gone}, "gone"},
       {{"data.train_ds.cuts_path=" + gone}, "[data/"},
-      {{"data.train_ds.cuts_path=" + at("empty.jsonl")}, "data.train_ds: the set has no cuts"},
+      {{"data.train_ds.cuts_path=" + at("empty.jsonl")}, "data.train_ds: the set has no "},
       {{"data.validation_ds.datasets.dev.cuts_path=" + at("broken.jsonl")}, "broken.jsonl"},
       {{"model.llm.path=" + gone}, "gone"},
   };
