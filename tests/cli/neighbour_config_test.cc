@@ -120,6 +120,9 @@ TEST_CASE("a NeMo configuration whose parts are files of this machine is read as
   for (const char* const unsaid : {"unknown key", "translate_from", "perception:"}) {
     CHECK_MESSAGE(!has(result, unsaid), unsaid);
   }
+  const CommandResult none =
+      run_cli("config show " + (folder / "salm.yaml") + " model.tokenizer=null");
+  CHECK(has(none, "tokenizer: null "));
   // A key of the tokenizer adds to what the folder implies, and so does NeMo's own key.
   for (const auto& [word, said] : {std::pair("model.tokenizer.pad_id=3", "pad_id: 3 "),
                                    std::pair("model.pad_token=\"[PAD]\"", "pad_token: \"[PAD]\""),

@@ -123,12 +123,12 @@ class NemoModel {
   }
 
   /// The tokenizer of the language model's folder. A block `tokenizer` with another path or name is
-  /// another one; with other keys, as pad_id, it adds to what the folder implies.
+  /// another one, and null is none; with other keys, as pad_id, it adds to what the folder implies.
   void imply_tokenizer(const Config& folder) {
     const Config* const written = model_.find("tokenizer");
-    const bool is_another = written != nullptr && !written->is_null() &&
-                            (!written->is_map() || written->find("path") != nullptr ||
-                             written->find("name") != nullptr);
+    const bool is_another =
+        written != nullptr && (!written->is_map() || written->find("path") != nullptr ||
+                               written->find("name") != nullptr);
     if (is_another) return;
     const Config* const own = model_.find("tokenizer_path");
     const bool has_own = own != nullptr && own->is_scalar() && !own->is_null();
