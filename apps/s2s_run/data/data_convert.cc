@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/atomic_file.h"
 #include "base/console.h"
 #include "base/interrupt.h"
 #include "base/progress_bar.h"
@@ -99,6 +100,7 @@ int run_convert(ConvertArguments arguments, const Invocation& invocation) {
   arguments.conversion.relative = arguments.paths == "relative";
   arguments.import.decoder = convert::find_decoder();
   arguments.import.decoded_folder = convert::decoded_folder_of(arguments.out);
+  remove_partial_files(arguments.import.decoded_folder);  // of a run that was killed
   if (arguments.import.from.empty()) {
     arguments.import.from = convert::detect_import(arguments.source, arguments.import);
   }

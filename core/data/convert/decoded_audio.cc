@@ -1,14 +1,12 @@
 #include "convert/decoded_audio.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 #include "base/atomic_file.h"
-#include "base/io_errors.h"
 #include "base/untrusted.h"
 #include "convert/convert_errors.h"
 #include "convert/source_files.h"
@@ -65,28 +63,12 @@ std::vector<std::string> words_for(const std::string& decoder, const std::string
           "file:" + to};
 }
 
-/// A file of its own beside `path`, gone with this unless it was renamed.
-class PartialAudio {
- public:
-  explicit PartialAudio(const std::string& path) : path_(path + ".partial-XXXXXX") {
-    const int file = mkstemp(path_.data());
-    if (file < 0) throw write_error(path_, "cannot make", errno);
-    close(file);
-  }
-  ~PartialAudio() { unlink(path_.c_str()); }
-  PartialAudio(const PartialAudio&) = delete;
-  PartialAudio& operator=(const PartialAudio&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 void decode(const std::string& from, const std::string& to, const std::string& decoder) {
   make_folders(fs::path(to).parent_path().string());
-  const PartialAudio partial(to);
+  AtomicFile audio(to);
   try {
-    files::read_program(words_for(decoder, fs::absolute(from).string(), partial.path()), kLimits);
+    files::read_program(words_for(decoder, fs::absolute(from).string(), audio.temporary()),
+                        kLimits);
   } catch (const Error& error) {
     if (error.id() != "data/pipe") throw;
     const std::string text = error.message();
@@ -98,10 +80,10 @@ void decode(const std::string& from, const std::string& to, const std::string& d
                                 : text.substr(reason + 9, end - reason - 9)));
   }
   std::error_code ignored;
-  if (fs::file_size(partial.path(), ignored) + 4096 > std::stoull(kMostBytes)) {
+  if (fs::file_size(audio.temporary(), ignored) + 4096 > std::stoull(kMostBytes)) {
     throw convert_errors::unreadable_audio(from, "it is longer than 16 GiB of FLAC");
   }
-  rename_durably(partial.path(), to);
+  audio.commit();
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ class AtomicFile {
 
   void write(const void* data, size_t num_bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
+  /// The file beside `path`, for another program to write in place of `write`; "" for a stream.
+  const std::string& temporary() const { return temporary_; }
   /// Puts everything on the disk, renames, and puts the folder's new entry on the disk.
   void commit();
 

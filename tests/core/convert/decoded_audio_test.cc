@@ -58,6 +58,9 @@ TEST_CASE("recordings that only ffmpeg reads become FLAC files beside the result
     const std::string& file = cut.recording->sources.front().source;
     CHECK(file.starts_with(options.decoded_folder));
     CHECK(file.ends_with(".flac"));
+    // Whoever may read other files of this user may read it.
+    CHECK(std::filesystem::status(file).permissions() ==
+          std::filesystem::status(dir / "set/c%d.json").permissions());
     const data::AudioInfo info = data::AudioReader(file).info();
     CHECK(info.num_channels == 2);
     CHECK(cut.duration_s == doctest::Approx(2).epsilon(0.05));
