@@ -88,7 +88,7 @@ TEST_CASE("data inspect stops where a file is bad throughout, and keeps a number
   INFO(of_cuts.output);
   CHECK(of_cuts.exit_code == 5);
   CHECK(contains(of_cuts.output, "(and 9999 more like it)"));
-  CHECK(contains(of_cuts.output, "10000 findings; what follows was not read"));
+  CHECK(contains(of_cuts.output, "10000 findings in all; what follows was not read"));
   const CommandResult of_texts = run_cli("data inspect " + (folder / "texts.jsonl"));
   INFO(of_texts.output);
   CHECK(of_texts.exit_code == 1);

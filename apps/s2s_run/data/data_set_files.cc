@@ -31,7 +31,8 @@ void open_set_files(const std::string& path, const Config& block) {
   if (!is_text || files == nullptr || files->is_null()) return;
   const std::vector<Config> one = {*files};
   for (const Config& file : files->is_list() ? files->items() : one) {
-    const data::TextFiles opened(data::text_paths(file.as_string(path + ".path"), path));
+    const data::TextFiles opened(data::text_paths(file.as_string(path + ".path"), path),
+                                 path + ".path");
   }
 }
 

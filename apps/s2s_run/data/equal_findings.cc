@@ -52,8 +52,11 @@ void EqualFindings::add(const Error& error, const std::string& place) {
 }
 
 std::string EqualFindings::rest() const {
-  if (num_others_ > 0) return fmt::format("{} other findings", num_others_);
-  return total_ < kEnough ? "" : fmt::format("{} findings; what follows was not read", total_);
+  std::string text;
+  if (num_others_ > 0) text = fmt::format("{} other findings", num_others_);
+  if (total_ < kEnough) return text;
+  return text + fmt::format("{}{} findings in all; what follows was not read",
+                            text.empty() ? "" : "; ", total_);
 }
 
 std::vector<std::string> EqualFindings::lines() const {
@@ -70,7 +73,9 @@ nlohmann::ordered_json EqualFindings::json() const {
   for (const Group& group : groups_) {
     out.push_back({{"finding", group.first.what()}, {"count", group.count}});
   }
-  if (num_others_ > 0) out.push_back({{"finding", "others"}, {"count", num_others_}});
+  if (const std::string text = rest(); !text.empty()) {
+    out.push_back({{"finding", text}, {"count", num_others_}});
+  }
   return out;
 }
 

@@ -25,8 +25,8 @@ class EqualFindings {
   size_t size() const { return groups_.size(); }
   /// All findings.
   int64_t total() const { return total_; }
-  /// One text per finding: "[id] message (and 19 more like it)". Of kEnough findings the last text
-  /// says that reading may have stopped.
+  /// One text per finding: "[id] message (and 19 more like it)"; last, how many others there are,
+  /// and that a reader has stopped at kEnough.
   std::vector<std::string> lines() const;
   /// The same as a list of {finding, count}.
   nlohmann::ordered_json json() const;

@@ -1,7 +1,8 @@
 #pragma once
 // Prepares a training up to its first batch, in one list of steps. `train` takes them and goes on
 // from what they made. `config check` takes the same steps and reports all their errors; it
-// writes nothing, starts nothing and allocates no model.
+// starts nothing, allocates no model, and leaves nothing behind: it tries the run folder in a
+// temporary one.
 
 #include <chrono>
 #include <fstream>
