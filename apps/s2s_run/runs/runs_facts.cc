@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <tuple>
 
 #include "base/text.h"
@@ -44,13 +43,16 @@ std::string own_text(std::vector<OwnValue> values) {
 
 }  // namespace
 
+std::tm local_time(std::time_t time) {
+  std::tm local{};
+  ::localtime_r(&time, &local);
+  return local;
+}
+
 std::string started_text(const RunRecord& run) {
   const auto seconds = RunRecord::number(run.manifest, "started_unix_s");
   if (!seconds) return kNone;
-  const auto time = static_cast<std::time_t>(*seconds);
-  std::tm local{};
-  ::localtime_r(&time, &local);
-  return fmt::format("{:%Y-%m-%d %H:%M}", local);
+  return fmt::format("{:%Y-%m-%d %H:%M}", local_time(static_cast<std::time_t>(*seconds)));
 }
 
 std::string steps_text(const RunRecord& run) {

@@ -1,12 +1,16 @@
 #pragma once
 // What a table of runs says of each run.
 
+#include <ctime>
 #include <string>
 #include <vector>
 
 #include "s2s_run/runs/run_record.h"
 
 namespace s2s::run {
+
+/// Of the local time zone.
+std::tm local_time(std::time_t time);
 
 /// "2026-03-01 09:30", the local time at which the run started, or "-".
 std::string started_text(const RunRecord& run);

@@ -1,5 +1,6 @@
 // s2s-run runs page: the curves of runs as a page, also while they train.
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +14,8 @@
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/command_line.h"
-#include "s2s_run/new_output.h"
 #include "s2s_run/runs/run_record.h"
+#include "s2s_run/runs/runs_facts.h"
 #include "s2s_run/runs/runs_page.h"
 #include "s2s_run/subcommands.h"
 
@@ -39,12 +40,7 @@ bool is_done(const RunRecord& run) {
 }
 
 std::string now_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
-  return text;
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", local_time(std::time(nullptr)));
 }
 
 /// What the runs have written since the last look, by the size of each file.

@@ -93,14 +93,18 @@ bool Process::ended() {
   return reaped_;
 }
 
+std::string Process::output() const {
+  std::ostringstream text;
+  text << std::ifstream(output_file_).rdbuf();
+  return text.str();
+}
+
 Outcome Process::wait() {
   reap(0);
   Outcome outcome;
   if (WIFEXITED(status_)) outcome.exit_code = WEXITSTATUS(status_);
   if (WIFSIGNALED(status_)) outcome.signal = WTERMSIG(status_);
-  std::ostringstream text;
-  text << std::ifstream(output_file_).rdbuf();
-  outcome.output = text.str();
+  outcome.output = output();
   return outcome;
 }
 

@@ -33,6 +33,8 @@ class Process {
   void send_to_group(int signal) const;
   /// True once it has ended.
   bool ended();
+  /// What it has written until now.
+  std::string output() const;
   /// Waits for its end.
   Outcome wait();
 

@@ -95,6 +95,7 @@ TEST_CASE("runs page follows a run from before its first step to its last") {
   const fs::path runs = folder.path() / "runs", page = folder.path() / "a page.html";
   Process follows(
       {"runs", "page", runs.string(), "--follow", "--every", "1", "--output", page.string()});
+  REQUIRE(wait_until(follows, [&] { return contains(follows.output(), "waiting for a run in "); }));
   train_tiny(runs / "one", {"trainer.max_steps=4", "trainer.val_check_interval=2"});
   const Outcome ended = follows.wait();
   CHECK_MESSAGE(ended.exit_code == 0, ended.output);
