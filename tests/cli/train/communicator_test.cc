@@ -3,6 +3,7 @@
 
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
+#include "common/places.h"
 
 namespace {
 
