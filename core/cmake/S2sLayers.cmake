@@ -7,7 +7,7 @@
 # S2S_CORE_INCLUDES to the folders of all layers, for programs and tests inside of the project.
 
 # Tensor code at -O2 takes longest to compile: smaller groups, so that a touched file is built soon.
-set(S2S_TENSOR_UNITY_BYTES 40000)
+set(S2S_TENSOR_UNITY_FILES 8)
 
 # s2s_add_room(NAME ROOM INCLUDES SOURCE...): an object library; nothing without sources.
 function(s2s_add_room name room includes)
@@ -23,10 +23,10 @@ function(s2s_add_room name room includes)
   else()
     target_precompile_headers(${name} REUSE_FROM s2s_pch)
     if(name MATCHES "^core_model_")
-      set(bytes ${S2S_TENSOR_UNITY_BYTES})
+      set(unity_files ${S2S_TENSOR_UNITY_FILES})
     endif()
   endif()
-  s2s_unite(${name} ${bytes})
+  s2s_unite(${name} ${unity_files})
 endfunction()
 
 function(s2s_add_layers list prefix)

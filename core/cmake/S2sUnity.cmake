@@ -1,30 +1,30 @@
-# s2s_unite(target [BYTES]): compiles the sources of a folder together, some files at a time.
+# s2s_unite(target [FILES]): compiles the sources of a folder together, some files at a time.
 #
 # Most of the time of a small file goes into the headers in front of it, which a group reads once. A
-# group holds files of one folder, in the order of their names; a folder of more than BYTES makes
-# several groups of about one size. Files of a group share a name space: no two of them may have a
-# helper of one name. `-DS2S_UNITY=OFF` compiles each file on its own; preset `dev` does, and finds
-# an include that is missing.
+# group holds at most FILES files of one folder, in the order of their names; a folder with more has
+# several groups of about one count. Groups depend on the names alone: what compiles in one clone
+# compiles in every other one, also after files have grown. Files of a group share a name space: no
+# two of them may have a helper of one name. `-DS2S_UNITY=OFF` compiles each file on its own; preset
+# `dev` does, and finds an include that is missing.
 #
 # The file of a group names its sources relative to itself, and not by the folder of the clone, as
 # CMake's own UNITY_BUILD does: then every clone takes it out of the compiler cache.
 
 option(S2S_UNITY "compile the sources of a folder together, some at a time" ON)
-set(S2S_UNITY_BYTES 100000)
+set(S2S_UNITY_FILES 16)
 
-# Sets `into` to the bytes that each group of the sources in `folder` should have.
-function(s2s_group_bytes into folder limit)
-  set(total 0)
+# Sets `into` to the number of files that each group of the sources in `folder` should have.
+function(s2s_group_files into folder limit)
+  set(count 0)
   foreach(source ${ARGN})
     get_filename_component(its_folder "${source}" DIRECTORY)
-    if(its_folder STREQUAL folder AND EXISTS "${source}")
-      file(SIZE "${source}" size)
-      math(EXPR total "${total} + ${size}")
+    if(its_folder STREQUAL folder)
+      math(EXPR count "${count} + 1")
     endif()
   endforeach()
-  math(EXPR groups "(${total} + ${limit} - 1) / ${limit}")
-  math(EXPR bytes "${total} / ${groups}")
-  set(${into} ${bytes} PARENT_SCOPE)
+  math(EXPR groups "(${count} + ${limit} - 1) / ${limit}")
+  math(EXPR files "(${count} + ${groups} - 1) / ${groups}")
+  set(${into} ${files} PARENT_SCOPE)
 endfunction()
 
 # Writes the file of a group, when its text is a new one.
@@ -42,7 +42,7 @@ function(s2s_unite target)
   if(NOT S2S_UNITY)
     return()
   endif()
-  set(limit ${S2S_UNITY_BYTES})
+  set(limit ${S2S_UNITY_FILES})
   if(ARGN)
     set(limit ${ARGN})
   endif()
@@ -62,8 +62,7 @@ function(s2s_unite target)
       continue()
     endif()
     get_filename_component(folder "${source}" DIRECTORY)
-    file(SIZE "${source}" size)
-    if(NOT folder STREQUAL last OR total GREATER_EQUAL bytes)
+    if(NOT folder STREQUAL last OR count GREATER_EQUAL group_files)
       if(group)
         s2s_write_group("${group}" ${members})
       endif()
@@ -73,12 +72,12 @@ function(s2s_unite target)
       list(APPEND compiled "${group}")
       set(members "")
       if(NOT folder STREQUAL last)
-        s2s_group_bytes(bytes "${folder}" ${limit} ${sources})
+        s2s_group_files(group_files "${folder}" ${limit} ${sources})
       endif()
       set(last "${folder}")
-      set(total 0)
+      set(count 0)
     endif()
-    math(EXPR total "${total} + ${size}")
+    math(EXPR count "${count} + 1")
     list(APPEND members "${source}")
   endforeach()
   if(group)

@@ -17,7 +17,7 @@ LAST = 12
 SIGNALS = ["KILL", "TERM", "HUP", "INT", "USR1", "USR2", "QUIT", "ABRT", "SEGV"]
 RESUMED = re.compile(r"resumed from (\S+) at step (\d+)")
 LOGGED_STEP = re.compile(r"\bstep (\d+) ")
-END_LIMIT_S = 120
+END_LIMIT_S = 300
 
 # name: ranks, options of the launcher, options of the run, tolerance (0: bit for bit)
 Layout = collections.namedtuple("Layout", "name ranks launch options tolerance", defaults=[0])
