@@ -21,6 +21,7 @@
 namespace s2s {
 namespace {
 
+using s2s::test::TemporaryFolder;
 using Files = std::vector<int>;
 
 std::string turn(std::string_view request, const Files& /*files*/) {
