@@ -47,19 +47,19 @@ void ask_causality(Backbone& model, const at::Tensor& ids_BT, const at::Tensor& 
                 "attention is not causal: a position depends on a later one");
 }
 
-void ask_cache(Backbone& model, const at::Tensor& ids_BT, const at::Tensor& hidden_BTH,
+void ask_state(Backbone& model, const at::Tensor& ids_BT, const at::Tensor& hidden_BTH,
                Questions& questions) {
-  KvCache cache(model.shape().num_layers);
+  SequenceState state(model.shape().num_layers);
   std::vector<at::Tensor> pieces;
   for (const auto& [begin, end] : {std::pair{0, 4}, {4, 5}, {5, 6}, {6, 9}}) {
     SequenceInfo info;
-    info.cache = &cache;
+    info.state = &state;
     pieces.push_back(model(model.embed(ids_BT.slice(1, begin, end)), info));
-    questions.ask(cache.length() == end, "the cache has " + std::to_string(cache.length()) +
+    questions.ask(state.length() == end, "the state has " + std::to_string(state.length()) +
                                              " positions after " + std::to_string(end));
   }
   questions.ask(close(at::cat(pieces, 1), hidden_BTH),
-                "decoding in chunks with the cache differs from one forward");
+                "decoding in chunks with the state differs from one forward");
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ Answers broken_promises(Backbone& model) {
     const at::Tensor hidden_BTH = hidden_of(model, ids_BT);
     ask_shapes(model, hidden_BTH, questions);
     ask_causality(model, ids_BT, hidden_BTH, questions);
-    ask_cache(model, ids_BT, hidden_BTH, questions);
+    ask_state(model, ids_BT, hidden_BTH, questions);
   }
   const at::Tensor logits_BTV = model.logits(hidden_of(model, ids_BT));
   at::log_softmax(logits_BTV, -1).select(-1, 0).sum().backward();

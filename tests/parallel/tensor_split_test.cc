@@ -212,9 +212,9 @@ namespace {
 std::vector<int64_t> say(Backbone& model, const at::Tensor& prompt_1T, int64_t count) {
   const at::NoGradGuard no_grad;
   model.train(false);
-  KvCache cache(model.shape().num_layers);
+  SequenceState state(model.shape().num_layers);
   SequenceInfo info;
-  info.cache = &cache;
+  info.state = &state;
   std::vector<int64_t> said;
   at::Tensor next_1T = prompt_1T;
   for (int64_t i = 0; i < count; ++i) {

@@ -121,10 +121,10 @@ at::Tensor generate_tokens(Backbone& model, const at::Tensor& prompt_BP, int64_t
   S2S_ASSERT(begin > 0, "the first token follows something");
   const at::Tensor all = at::empty({prompt_BP.size(0), begin + count}, prompt_BP.options());
   all.narrow(1, 0, begin).copy_(prompt_BP);
-  KvCache cache(model.shape().num_layers);
-  cache.reserve(begin + count, prompt_BP.device());
+  SequenceState state(model.shape().num_layers);
+  state.reserve(begin + count, prompt_BP.device());
   SequenceInfo info;
-  info.cache = &cache;
+  info.state = &state;
   at::Tensor step = prompt_BP;
   for (int64_t length = begin; length < begin + count; ++length) {
     const at::Tensor hidden = model(model.embed(step), info);

@@ -19,7 +19,6 @@ struct Gemma : DecoderFamily {
   static constexpr auto spec_of = gemma::spec_of;
   static constexpr auto from_hf = gemma::from_hf;
   static constexpr auto to_hf = gemma::to_hf;
-  static constexpr auto tensor_rows = gemma::tensor_rows;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ struct Preset : DecoderSizes {
   bool tied;
 };
 // Values of the published config.json files, checked against the tables of torchtune and litgpt.
+// clang-format off
 constexpr Preset kPresets[] = {
     // name          vocabulary hidden  inner layers heads kv head  theta factor positions tied
     {{"llama_2_7b", 32000, 4096, 11008, 32, 32, 32, 128}, 1e4, 0, 4096, false},
@@ -34,32 +35,6 @@ struct LlamaOptions : DecoderOptions {
     DecoderOptions::visit(v);
   }
 };
-
-using enum Layout;
-using enum Style;
-// key/value heads may be replicated on several ranks
-constexpr const char* kKvHeads = "num_key_value_heads";
-
-// clang-format off
-std::vector<TensorRow> tensor_rows() {
-  return {
-      // module                             style      in     out
-      {"layers.0",                          kBoundary, kFull, kSeq },
-      {"layers.*.input_layernorm",          kSequence, kSeq,  kSeq },
-      {"layers.*.self_attn",                kBoundary, kSeq,  kFull},
-      {"layers.*.self_attn.q_proj",         kColwise,  kFull, kLast},
-      {"layers.*.self_attn.k_proj",         kColwise,  kFull, kLast, kKvHeads},
-      {"layers.*.self_attn.v_proj",         kColwise,  kFull, kLast, kKvHeads},
-      {"layers.*.self_attn.o_proj",         kRowwise,  kLast, kSeq },
-      {"layers.*.post_attention_layernorm", kSequence, kSeq,  kSeq },
-      {"layers.*.mlp",                      kBoundary, kSeq,  kFull},
-      {"layers.*.mlp.gate_proj",            kColwise,  kFull, kLast},
-      {"layers.*.mlp.up_proj",              kColwise,  kFull, kLast},
-      {"layers.*.mlp.down_proj",            kRowwise,  kLast, kSeq },
-      {"norm",                              kSequence, kSeq,  kFull},
-  };
-}
-// clang-format on
 
 struct Llama : DecoderFamily {
   using Options = LlamaOptions;
@@ -94,7 +69,6 @@ struct Llama : DecoderFamily {
   static Config to_hf(const LlamaOptions& options, const DecoderSpec&) {
     return decoder_to_hf(write_options(options), "llama", "LlamaForCausalLM");
   }
-  static std::vector<TensorRow> tensor_rows(const DecoderSpec&) { return llama::tensor_rows(); }
 };
 
 }  // namespace

@@ -32,32 +32,6 @@ struct MistralOptions : DecoderOptions {
   }
 };
 
-using enum Layout;
-using enum Style;
-// key/value heads may be replicated on several ranks
-constexpr const char* kKvHeads = "num_key_value_heads";
-
-// clang-format off
-std::vector<TensorRow> tensor_rows() {
-  return {
-      // module                             style      in     out
-      {"layers.0",                          kBoundary, kFull, kSeq },
-      {"layers.*.input_layernorm",          kSequence, kSeq,  kSeq },
-      {"layers.*.self_attn",                kBoundary, kSeq,  kFull},
-      {"layers.*.self_attn.q_proj",         kColwise,  kFull, kLast},
-      {"layers.*.self_attn.k_proj",         kColwise,  kFull, kLast, kKvHeads},
-      {"layers.*.self_attn.v_proj",         kColwise,  kFull, kLast, kKvHeads},
-      {"layers.*.self_attn.o_proj",         kRowwise,  kLast, kSeq },
-      {"layers.*.post_attention_layernorm", kSequence, kSeq,  kSeq },
-      {"layers.*.mlp",                      kBoundary, kSeq,  kFull},
-      {"layers.*.mlp.gate_proj",            kColwise,  kFull, kLast},
-      {"layers.*.mlp.up_proj",              kColwise,  kFull, kLast},
-      {"layers.*.mlp.down_proj",            kRowwise,  kLast, kSeq },
-      {"norm",                              kSequence, kSeq,  kFull},
-  };
-}
-// clang-format on
-
 struct Mistral : DecoderFamily {
   using Options = MistralOptions;
   static constexpr const char* kName = "mistral";
@@ -105,7 +79,6 @@ struct Mistral : DecoderFamily {
     if (spec.attention.window == 0) foreign["sliding_window"] = Config();  // its default is 4096
     return foreign;
   }
-  static std::vector<TensorRow> tensor_rows(const DecoderSpec&) { return mistral::tensor_rows(); }
 };
 
 }  // namespace

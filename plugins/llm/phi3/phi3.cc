@@ -59,32 +59,6 @@ Config with_present_names(const Config& foreign) {
   return file;
 }
 
-using enum Layout;
-using enum Style;
-// key/value heads may be replicated on several ranks
-constexpr const char* kKvHeads = "num_key_value_heads";
-
-// clang-format off
-std::vector<TensorRow> tensor_rows() {
-  return {
-      // module                             style      in     out
-      {"layers.0",                          kBoundary, kFull, kSeq },
-      {"layers.*.input_layernorm",          kSequence, kSeq,  kSeq },
-      {"layers.*.self_attn",                kBoundary, kSeq,  kFull},
-      {"layers.*.self_attn.q_proj",         kColwise,  kFull, kLast},
-      {"layers.*.self_attn.k_proj",         kColwise,  kFull, kLast, kKvHeads},
-      {"layers.*.self_attn.v_proj",         kColwise,  kFull, kLast, kKvHeads},
-      {"layers.*.self_attn.o_proj",         kRowwise,  kLast, kSeq },
-      {"layers.*.post_attention_layernorm", kSequence, kSeq,  kSeq },
-      {"layers.*.mlp",                      kBoundary, kSeq,  kFull},
-      {"layers.*.mlp.gate_proj",            kColwise,  kFull, kLast},
-      {"layers.*.mlp.up_proj",              kColwise,  kFull, kLast},
-      {"layers.*.mlp.down_proj",            kRowwise,  kLast, kSeq },
-      {"norm",                              kSequence, kSeq,  kFull},
-  };
-}
-// clang-format on
-
 struct Phi3 : DecoderFamily {
   using Options = Phi3Options;
   static constexpr const char* kName = "phi3";
@@ -142,7 +116,6 @@ struct Phi3 : DecoderFamily {
     }
     return foreign;
   }
-  static std::vector<TensorRow> tensor_rows(const DecoderSpec&) { return phi3::tensor_rows(); }
 };
 
 /// Rules with one name on the right are rows of that tensor, in this order.

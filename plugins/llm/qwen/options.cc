@@ -15,6 +15,7 @@ struct Preset : DecoderSizes {
 // suffix (3), checked against the tables of torchtune and litgpt. For Qwen 2.5's instruct models of
 // 14B and above, torchtune has an eps of 1e-6 and litgpt 1e-5; the config.json of a folder has the
 // correct value.
+// clang-format off
 constexpr Preset kPresets[] = {
     // name           vocabulary hidden inner layers heads kv head   type     tied   eps   positions
     {{"qwen_2.5_0.5b", 151936, 896, 4864, 24, 14, 2, 64}, "qwen2", true, 1e-6, 32768},

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "s2s/nn/decoder_options.h"
-#include "s2s/parallel/plan.h"
 
 namespace s2s::qwen {
 
@@ -31,8 +30,5 @@ Config from_hf(const Config& foreign);
 /// The inverse: the config.json with which transformers computes the same model; null if it has no
 /// class for it. `spec`: the spec of the options.
 Config to_hf(const QwenOptions& options, const DecoderSpec& spec);
-
-/// The rows of the decoder layers for tensor and sequence parallelism.
-std::vector<TensorRow> tensor_rows(const DecoderSpec& spec);
 
 }  // namespace s2s::qwen

@@ -19,7 +19,6 @@ struct Qwen : DecoderFamily {
   static constexpr auto spec_of = qwen::spec_of;
   static constexpr auto from_hf = qwen::from_hf;
   static constexpr auto to_hf = qwen::to_hf;
-  static constexpr auto tensor_rows = qwen::tensor_rows;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ const RopeTypes& rope_types() {
 
 // Values of the published config.json, checked against litgpt's table. "tiny" trains in seconds on
 // any machine.
+// clang-format off
 constexpr DecoderSizes kPresets[] = {
     // name            vocabulary hidden inner layers heads kv head
     {"tinyllama_1.1b", 32000, 2048, 5632, 22, 32, 4, 64},
@@ -30,32 +31,6 @@ struct TinyLlamaOptions : DecoderOptions {
     DecoderOptions::visit(v);
   }
 };
-
-using enum Layout;
-using enum Style;
-// key/value heads may be replicated on several ranks
-constexpr const char* kKvHeads = "num_key_value_heads";
-
-// clang-format off
-std::vector<TensorRow> tensor_rows() {
-  return {
-      // module                             style      in     out
-      {"layers.0",                          kBoundary, kFull, kSeq },
-      {"layers.*.input_layernorm",          kSequence, kSeq,  kSeq },
-      {"layers.*.self_attn",                kBoundary, kSeq,  kFull},
-      {"layers.*.self_attn.q_proj",         kColwise,  kFull, kLast},
-      {"layers.*.self_attn.k_proj",         kColwise,  kFull, kLast, kKvHeads},
-      {"layers.*.self_attn.v_proj",         kColwise,  kFull, kLast, kKvHeads},
-      {"layers.*.self_attn.o_proj",         kRowwise,  kLast, kSeq },
-      {"layers.*.post_attention_layernorm", kSequence, kSeq,  kSeq },
-      {"layers.*.mlp",                      kBoundary, kSeq,  kFull},
-      {"layers.*.mlp.gate_proj",            kColwise,  kFull, kLast},
-      {"layers.*.mlp.up_proj",              kColwise,  kFull, kLast},
-      {"layers.*.mlp.down_proj",            kRowwise,  kLast, kSeq },
-      {"norm",                              kSequence, kSeq,  kFull},
-  };
-}
-// clang-format on
 
 struct TinyLlama : DecoderFamily {
   using Options = TinyLlamaOptions;
@@ -83,7 +58,6 @@ struct TinyLlama : DecoderFamily {
   static Config to_hf(const TinyLlamaOptions& options, const DecoderSpec&) {
     return decoder_to_hf(write_options(options), "llama", "LlamaForCausalLM");
   }
-  static std::vector<TensorRow> tensor_rows(const DecoderSpec&) { return tinyllama::tensor_rows(); }
 };
 
 }  // namespace

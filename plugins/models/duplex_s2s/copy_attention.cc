@@ -29,16 +29,26 @@ CopyAttention::CopyAttention(int64_t hidden_size, int64_t key_size)
 CopyAttention::~CopyAttention() = default;
 
 at::Tensor CopyAttention::add_words(const at::Tensor& hidden_BTH, const HeardWords& heard,
-                                    KvCache* cache) {
+                                    SequenceState* state, const std::vector<int64_t>& rows) {
   const at::Tensor log_mass_BT1 = heard.mass_BT.clamp_min(1e-6).log().unsqueeze(-1);
-  at::Tensor keys = at::cat({key_(heard.words_BTH), log_mass_BT1.to(hidden_BTH.scalar_type())}, -1);
-  at::Tensor words = heard.words_BTH;
-  if (cache != nullptr) {
-    const auto [all_keys, all_words] = cache->append(0, keys.unsqueeze(1), words.unsqueeze(1));
-    cache->advance(hidden_BTH.size(1));
-    keys = all_keys.squeeze(1);
-    words = all_words.squeeze(1);
+  const at::Tensor keys =
+      at::cat({key_(heard.words_BTH), log_mass_BT1.to(hidden_BTH.scalar_type())}, -1);
+  if (state == nullptr) return attend(hidden_BTH, keys, heard.words_BTH);
+  const std::vector<SeenKeys> seen =
+      state->append(0, keys.unsqueeze(1), heard.words_BTH.unsqueeze(1), /*window=*/0, rows);
+  state->advance(hidden_BTH.size(1), rows);
+  std::vector<at::Tensor> parts;
+  const int64_t count = hidden_BTH.size(0) / static_cast<int64_t>(seen.size());
+  for (const SeenKeys& part : seen) {
+    const auto first = static_cast<int64_t>(parts.size()) * count;
+    parts.push_back(
+        attend(hidden_BTH.narrow(0, first, count), part.k.squeeze(1), part.v.squeeze(1)));
   }
+  return parts.size() == 1 ? parts.front() : at::cat(parts);
+}
+
+at::Tensor CopyAttention::attend(const at::Tensor& hidden_BTH, const at::Tensor& keys,
+                                 const at::Tensor& words) {
   const double root = std::sqrt(static_cast<double>(key_size_));
   at::Tensor scores_BTS =
       at::matmul(query_(hidden_BTH), keys.narrow(-1, 0, key_size_).transpose(1, 2)) / root +

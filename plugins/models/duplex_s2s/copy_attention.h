@@ -22,12 +22,15 @@ class CopyAttention : public Block {
   CopyAttention(int64_t hidden_size, int64_t key_size);
   ~CopyAttention() override;
 
-  /// Adds the attended words to states [B, T, H]; frame t sees the words up to t. With `cache`,
-  /// words of earlier calls are also attended to.
+  /// Adds the attended words to states [B, T, H]; frame t sees the words up to t. With `state`,
+  /// words of earlier calls are also attended to; `rows` are those of the state.
   at::Tensor add_words(const at::Tensor& hidden_BTH, const HeardWords& heard,
-                       KvCache* cache = nullptr);
+                       SequenceState* state = nullptr, const std::vector<int64_t>& rows = {});
 
  private:
+  /// keys [B, S, key + 1] and words [B, S, H]; the newest T belong to the states.
+  at::Tensor attend(const at::Tensor& hidden_BTH, const at::Tensor& keys, const at::Tensor& words);
+
   int64_t key_size_;
   Linear query_, key_;
   at::Tensor scale_;    // [1]

@@ -82,11 +82,11 @@ class DuplexModel : public Model,
   UserChannel user_channel(const at::Tensor& features_BTH, const at::Tensor& told_BT = {});
   /// The input of the text head: `hidden`, plus attended words if the model has `copy`.
   at::Tensor text_state(const at::Tensor& hidden_BTH, const HeardWords& words,
-                        KvCache* cache = nullptr);
+                        SequenceState* state = nullptr);
   /// The input of the audio head: `hidden`, or what the speech decoder makes of it and of the codes
   /// of the frames before.
   at::Tensor audio_state(const at::Tensor& hidden_BTH, const at::Tensor& codes_BTK,
-                         SpeechDecoder::Memory* memory = nullptr);
+                         SequenceState* state = nullptr);
   /// The state of a conversation.
   struct Memory {
     explicit Memory(const DuplexModel& model)
@@ -94,8 +94,7 @@ class DuplexModel : public Model,
           words(1),
           speech(model.parts_.speech_decoder ? model.parts_.speech_decoder->num_layers() : 0),
           choice(model.sampling_, model.parts_.ids) {}
-    KvCache llm, words;
-    SpeechDecoder::Memory speech;
+    SequenceState llm, words, speech;
     TokenChoice choice;
   };
   /// Predicts one frame from the user's frame and the previous frame's tokens.

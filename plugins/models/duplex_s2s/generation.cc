@@ -25,7 +25,7 @@ DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& pre
                 previous.codes_BK.unsqueeze(1));
   const at::Tensor x_B1H = add_held_text(said_B1H, previous.held_B.unsqueeze(1));
   SequenceInfo info;
-  info.cache = &memory.llm;
+  info.state = &memory.llm;
   const at::Tensor hidden_B1H = (*parts_.llm)(x_B1H, info);
   const at::Tensor text_BH = text_state(hidden_B1H, user.words, &memory.words).squeeze(1);
   // NeMo skips a family's final soft cap, here as in training.

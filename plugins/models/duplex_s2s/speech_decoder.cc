@@ -2,7 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 
 #include "duplex_errors.h"
@@ -30,32 +32,36 @@ class ScaleNorm final : public BlockOf<> {
 };
 
 /// A convolution that sees the frame and those before it. weight [out, in, kernel].
-class CausalConvolution final : public BlockOf<at::Tensor*> {
+class CausalConvolution final : public BlockOf<const SequenceInfo&> {
  public:
-  CausalConvolution(int64_t in, int64_t out, int64_t kernel, double std) : kernel_(kernel) {
+  /// A state keeps its last inputs under `name`.
+  CausalConvolution(int64_t in, int64_t out, int64_t kernel, double std, int64_t layer,
+                    std::string name)
+      : kernel_(kernel), layer_(layer), name_(std::move(name)) {
     register_parameter("weight", weight_, {out, in, kernel}, {Init::Kind::kNormal, std});
   }
   ~CausalConvolution() override = default;
 
  protected:
-  /// before: the last kernel - 1 inputs of earlier calls, which it replaces; null: there are none.
-  at::Tensor forward(const at::Tensor& x_BTD, at::Tensor* before) override {
-    at::Tensor x = x_BTD;
-    if (before != nullptr && before->defined()) {
-      x = at::cat({*before, x}, 1);
-    } else {
-      x = at::constant_pad_nd(x, {0, 0, kernel_ - 1, 0});
+  at::Tensor forward(const at::Tensor& x_BTD, const SequenceInfo& info) override {
+    at::Tensor before;
+    if (info.state != nullptr) before = info.state->recall(layer_, name_, info.rows);
+    const at::Tensor x = before.defined() ? at::cat({before, x_BTD}, 1)
+                                          : at::constant_pad_nd(x_BTD, {0, 0, kernel_ - 1, 0});
+    if (info.state != nullptr) {
+      const at::Tensor last = x.narrow(1, x.size(1) - (kernel_ - 1), kernel_ - 1).clone();
+      info.state->remember(layer_, name_, last, info.rows);
     }
-    if (before != nullptr) *before = x.narrow(1, x.size(1) - (kernel_ - 1), kernel_ - 1).clone();
     return at::conv1d(x.transpose(1, 2), weight_).transpose(1, 2);
   }
 
  private:
-  int64_t kernel_;
+  int64_t kernel_, layer_;
+  std::string name_;
   at::Tensor weight_;
 };
 
-class SpeechDecoder::Layer : public BlockOf<Memory*> {
+class SpeechDecoder::Layer : public BlockOf<const SequenceInfo&> {
  public:
   Layer(const SpeechDecoderOptions& options, int64_t index)
       : index_(index),
@@ -65,8 +71,9 @@ class SpeechDecoder::Layer : public BlockOf<Memory*> {
         norm_pos_ff_(options.d_model),
         qkv_net_(options.d_model, 3 * options.d_model, false, Init{kNormal, kInitialStd}),
         o_net_(options.d_model, options.d_model, false, Init{kNormal, output_std(options)}),
-        proj_(options.d_model, options.d_ffn, options.kernel_size, kInitialStd),
-        out_(options.d_ffn, options.d_model, options.kernel_size, output_std(options)) {
+        proj_(options.d_model, options.d_ffn, options.kernel_size, kInitialStd, index, "ffn_in"),
+        out_(options.d_ffn, options.d_model, options.kernel_size, output_std(options), index,
+             "ffn_inner") {
     register_block("norm_self", norm_self_);
     register_block("self_attention.qkv_net", qkv_net_);
     register_block("self_attention.o_net", o_net_);
@@ -77,12 +84,9 @@ class SpeechDecoder::Layer : public BlockOf<Memory*> {
   ~Layer() override = default;
 
  protected:
-  at::Tensor forward(const at::Tensor& x_BTD, Memory* memory) override {
-    SpeechLayerMemory* const own =
-        memory == nullptr ? nullptr : &memory->layers[static_cast<size_t>(index_)];
-    const at::Tensor x = x_BTD + attention(norm_self_(x_BTD), memory);
-    at::Tensor y = proj_(norm_pos_ff_(x), own == nullptr ? nullptr : &own->ffn_in_BTD);
-    y = out_(at::gelu(y, "tanh"), own == nullptr ? nullptr : &own->ffn_inner_BTD);
+  at::Tensor forward(const at::Tensor& x_BTD, const SequenceInfo& info) override {
+    const at::Tensor x = x_BTD + attention(norm_self_(x_BTD), info);
+    const at::Tensor y = out_(at::gelu(proj_(norm_pos_ff_(x), info), "tanh"), info);
     return x + dropped(y);
   }
 
@@ -96,13 +100,21 @@ class SpeechDecoder::Layer : public BlockOf<Memory*> {
     return dropout_ > 0 ? at::dropout(x, dropout_, is_training()) : x;
   }
 
-  at::Tensor attention(const at::Tensor& x_BTD, Memory* memory) {
+  at::Tensor attention(const at::Tensor& x_BTD, const SequenceInfo& info) {
     const at::Tensor qkv = qkv_net_(x_BTD).unflatten(-1, {3, heads_, x_BTD.size(-1) / heads_});
     const auto part = [&](int64_t which) { return qkv.select(2, which).transpose(1, 2); };
-    at::Tensor k = part(1), v = part(2);
-    if (memory != nullptr) std::tie(k, v) = memory->keys.append(index_, k, v);
-    const at::Tensor y = at::scaled_dot_product_attention(
-        part(0), k, v, {}, is_training() ? dropout_ : 0, /*is_causal=*/memory == nullptr);
+    std::vector<SeenKeys> seen = {{part(1), part(2)}};
+    if (info.state != nullptr) {
+      seen = info.state->append(index_, seen[0].k, seen[0].v, /*window=*/0, info.rows);
+    }
+    const int64_t count = x_BTD.size(0) / static_cast<int64_t>(seen.size());
+    std::vector<at::Tensor> parts;
+    for (const SeenKeys& keys : seen) {
+      const at::Tensor q = part(0).narrow(0, static_cast<int64_t>(parts.size()) * count, count);
+      parts.push_back(at::scaled_dot_product_attention(
+          q, keys.k, keys.v, {}, is_training() ? dropout_ : 0, /*is_causal=*/!info.state));
+    }
+    const at::Tensor y = parts.size() == 1 ? parts.front() : at::cat(parts);
     return dropped(o_net_(y.transpose(1, 2).flatten(2)));
   }
 
@@ -155,22 +167,28 @@ at::Tensor SpeechDecoder::embed_codes(const at::Tensor& codes_BTK) {
   return sum / num_codebooks_;
 }
 
-at::Tensor SpeechDecoder::with_positions(const at::Tensor& x_BTD, int64_t first) {
-  const int64_t end = first + x_BTD.size(1);
+at::Tensor SpeechDecoder::with_positions(const at::Tensor& x_BTD, const SequenceInfo& info) {
+  std::vector<int64_t> begins = {0};
+  if (info.state != nullptr) begins = info.state->lengths(info.rows);
+  const int64_t end = *std::max_element(begins.begin(), begins.end()) + x_BTD.size(1);
   if (end > options_.max_length_causal_mask) {
     throw_speech_too_long(end, options_.max_length_causal_mask);
   }
   if (!position_embeddings_) return x_BTD;
-  const at::Tensor positions_1T =
-      at::arange(first, end, x_BTD.options().dtype(at::kLong).requires_grad(false)).unsqueeze(0);
-  return x_BTD + (*position_embeddings_)(positions_1T);
+  if (std::adjacent_find(begins.begin(), begins.end(), std::not_equal_to()) == begins.end()) {
+    begins.resize(1);
+  }
+  const auto ids = x_BTD.options().dtype(at::kLong).requires_grad(false);
+  const at::Tensor positions_BT =
+      at::tensor(begins, at::kLong).to(ids.device()).unsqueeze(1) + at::arange(x_BTD.size(1), ids);
+  return x_BTD + (*position_embeddings_)(positions_BT);
 }
 
 at::Tensor SpeechDecoder::states(const at::Tensor& hidden_BTH, const at::Tensor& codes_BTK,
-                                 Memory* memory) {
+                                 SequenceState* state) {
   const at::Tensor heard = options_.detach_input ? hidden_BTH.detach() : hidden_BTH;
   at::Tensor x = input_proj_ ? (*input_proj_)(heard) : heard;
-  const bool guided = options_.guides() && memory != nullptr;
+  const bool guided = options_.guides() && state != nullptr;
   if (guided) {
     x = at::cat({x, at::zeros_like(x)});
   } else if (options_.guides() && is_training()) {
@@ -182,10 +200,12 @@ at::Tensor SpeechDecoder::states(const at::Tensor& hidden_BTH, const at::Tensor&
     const at::Tensor said = embed_codes(codes_BTK);
     x = x + (guided ? at::cat({said, said}) : said);
   }
-  x = with_positions(x, memory == nullptr ? 0 : memory->keys.length());
+  SequenceInfo info;
+  info.state = state;
+  x = with_positions(x, info);
   if (options_.p_dropout > 0) x = at::dropout(x, options_.p_dropout, is_training());
-  for (const auto& layer : layers_) x = (*layer)(x, memory);
-  if (memory != nullptr) memory->keys.advance(hidden_BTH.size(1));
+  for (const auto& layer : layers_) x = (*layer)(x, info);
+  if (state != nullptr) state->advance(hidden_BTH.size(1));
   if (norm_out_) x = (*norm_out_)(x);
   if (options_.p_dropout_out > 0) x = at::dropout(x, options_.p_dropout_out, is_training());
   if (!guided) return x;

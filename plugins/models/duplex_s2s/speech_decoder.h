@@ -7,17 +7,12 @@
 #include <memory>
 #include <vector>
 
-#include "s2s/kinds/backbone.h"
 #include "s2s/nn/layers.h"
+#include "s2s/nn/sequence_state.h"
 #include "s2s/parallel/plan.h"
 #include "speech_decoder_options.h"
 
 namespace s2s::duplex {
-
-/// The state of a layer in a conversation: the last frames that its convolutions saw.
-struct SpeechLayerMemory {
-  at::Tensor ffn_in_BTD, ffn_inner_BTD;
-};
 
 class SpeechDecoder : public Block {
  public:
@@ -26,21 +21,15 @@ class SpeechDecoder : public Block {
                 int64_t num_codes, double audio_embedding_std);
   ~SpeechDecoder() override;
 
-  /// The state of a conversation. With guidance, its rows are those of the batch twice.
-  struct Memory {
-    explicit Memory(int64_t num_layers)
-        : keys(num_layers), layers(static_cast<size_t>(num_layers)) {}
-    KvCache keys;
-    std::vector<SpeechLayerMemory> layers;
-  };
   int64_t num_layers() const { return options_.n_layers; }
 
   /// The input of the head, [B, T, D], for hidden states [B, T, H] and the codes [B, T, K] of the
-  /// frames before. Without memory: whole conversations, and in training mode the chance to drop
-  /// the hidden states. With memory: the next frame (T = 1), guided.
+  /// frames before. Without a state: whole conversations, and in training mode the chance to drop
+  /// the hidden states. With a state: the next frame (T = 1), guided. With guidance, the state's
+  /// rows are those of the batch twice.
   /// Errors: [model/speech-decoder-length].
   at::Tensor states(const at::Tensor& hidden_BTH, const at::Tensor& codes_BTK,
-                    Memory* memory = nullptr);
+                    SequenceState* state = nullptr);
   /// Its output to logits over all codebooks.
   Linear& head() { return final_proj_; }
   /// Rows and units, with paths relative to this block.
@@ -49,7 +38,7 @@ class SpeechDecoder : public Block {
  private:
   class Layer;
   at::Tensor embed_codes(const at::Tensor& codes_BTK);
-  at::Tensor with_positions(const at::Tensor& x_BTD, int64_t first);
+  at::Tensor with_positions(const at::Tensor& x_BTD, const SequenceInfo& info);
 
   SpeechDecoderOptions options_;
   int64_t num_codebooks_;

@@ -91,7 +91,7 @@ at::Tensor AgentChoice::next(const at::Tensor& logits_BV) {
 
 Conversation::Conversation(SttModel& model, int64_t batch_size)
     : model_(model),
-      cache_(model.llm().shape().num_layers),
+      state_(model.llm().shape().num_layers),
       choice_(model.sampling(), model.parts().ids),
       rules_(model.options().decoding, model.parts()) {
   const auto options = at::TensorOptions().dtype(at::kLong).device(
@@ -105,7 +105,7 @@ const FrameTokens& Conversation::next(const at::Tensor& frame_B1H, const at::Ten
   const at::Tensor x_B1H = model_.decoding_embeds(
       frame_B1H, last_.agent_B.unsqueeze(1), has_user ? last_.user_B.unsqueeze(1) : at::Tensor());
   SequenceInfo info;
-  info.cache = &cache_;
+  info.state = &state_;
   const at::Tensor hidden_BH = model_.llm()(x_B1H, info).squeeze(1);
   // NeMo skips a family's final soft cap, here as in training.
   at::Tensor logits_BV = model_.llm().logits(hidden_BH, /*soft_cap=*/false);

@@ -59,7 +59,7 @@ class Conversation {
 
  private:
   SttModel& model_;
-  KvCache cache_;
+  SequenceState state_;
   AgentChoice choice_;
   TurnRules rules_;
   FrameTokens last_;

@@ -17,12 +17,12 @@ class DuplexEarTts::Speech : public SpokenChannel {
         model_(model),
         is_guided_(model.sampling_.guidance > 0),
         noise_(model.sampling_.noise()),
-        cache_(model.parts_.core->backbone().shape().num_layers) {
+        state_(model.parts_.core->backbone().shape().num_layers) {
     const at::NoGradGuard no_grad;
     model.bind_codec();
     TtsInputs prompt = model.maker_.prompt_inputs(voices_BS, lengths_B, model.codec());
     model.add_context(prompt);
-    model.parts_.core->prompt_states(prompt, is_guided_, &cache_);
+    model.parts_.core->prompt_states(prompt, is_guided_, &state_);
     const int64_t last = prompt.code_BTK.size(1) - 1;
     step_.code_BTK = prompt.code_BTK.slice(1, last);
     step_.text_BT = prompt.subword_ids_BT.slice(1, last);  // one step behind the text
@@ -41,7 +41,7 @@ class DuplexEarTts::Speech : public SpokenChannel {
       }
       model_.add_context(step_);
       step_.code_BTK =
-          core.generate(core.next_states(step_, is_guided_, cache_), model_.sampling_, noise_);
+          core.generate(core.next_states(step_, is_guided_, state_), model_.sampling_, noise_);
       step_.text_BT = step_.subword_ids_BT;
       codes.push_back(step_.code_BTK);
     }
@@ -54,7 +54,7 @@ class DuplexEarTts::Speech : public SpokenChannel {
   DuplexEarTts& model_;
   bool is_guided_;
   at::Generator noise_;
-  KvCache cache_;
+  SequenceState state_;
   TtsInputs step_;  // the last frame: its code and its text
 };
 

@@ -39,8 +39,8 @@ at::Tensor continued(TtsCore& core, const TensorMap& tensors, const TtsInputs& i
   const bool guided = sampling.guidance > 0;
   const auto frames = tensors.find("prompt_frames");
   const int64_t length = frames->second.item<int64_t>();
-  KvCache cache(core.backbone().shape().num_layers);
-  core.prompt_states(prompt_of(inputs, length), guided, &cache);
+  SequenceState state(core.backbone().shape().num_layers);
+  core.prompt_states(prompt_of(inputs, length), guided, &state);
   TtsInputs step;
   step.code_BTK = inputs.code_BTK.slice(1, length - 1, length);
   const at::Generator noise = sampling.noise();
@@ -50,7 +50,7 @@ at::Tensor continued(TtsCore& core, const TensorMap& tensors, const TtsInputs& i
     step.subword_ids_BT = column(tensors, "next_subword_ids", i);
     step.subword_mask_BT = at::ones_like(step.subword_ids_BT, at::kBool);
     step.context_BTU = column(tensors, "next_context", i);
-    step.code_BTK = core.generate(core.next_states(step, guided, cache), sampling, noise);
+    step.code_BTK = core.generate(core.next_states(step, guided, state), sampling, noise);
     codes.push_back(step.code_BTK);
   }
   return at::cat(codes, 1);

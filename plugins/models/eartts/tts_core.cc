@@ -163,16 +163,16 @@ at::Tensor TtsCore::condition(const TtsInputs& inputs, const at::Tensor& uncond_
 }
 
 at::Tensor TtsCore::states(const at::Tensor& code_BTH, const TtsInputs& inputs,
-                           const at::Tensor& uncond_B11, KvCache* cache) {
+                           const at::Tensor& uncond_B11, SequenceState* state) {
   const at::Tensor text_BTH = condition(inputs, uncond_B11);
   const at::Tensor x_BTH = fusion_ ? (*fusion_)(code_BTH, text_BTH) : code_BTH + text_BTH;
   SequenceInfo info;
-  info.cache = cache;
+  info.state = state;
   return (*backbone_)(x_BTH, info);
 }
 
 at::Tensor TtsCore::guided_states(at::Tensor code_BTH, TtsInputs inputs, bool guided,
-                                  KvCache* cache) {
+                                  SequenceState* state) {
   at::Tensor uncond_B11 = at::zeros({code_BTH.size(0), 1, 1}, code_BTH.options().dtype(at::kBool));
   if (guided) {
     uncond_B11 = at::cat({uncond_B11, uncond_B11.logical_not()}, 0);
@@ -182,15 +182,15 @@ at::Tensor TtsCore::guided_states(at::Tensor code_BTH, TtsInputs inputs, bool gu
       *part = twice(*part);
     }
   }
-  return states(code_BTH, inputs, uncond_B11, cache);
+  return states(code_BTH, inputs, uncond_B11, state);
 }
 
-at::Tensor TtsCore::prompt_states(const TtsInputs& inputs, bool guided, KvCache* cache) {
-  return guided_states(code_inputs(inputs.code_BTK, inputs.audio_mask_BT), inputs, guided, cache);
+at::Tensor TtsCore::prompt_states(const TtsInputs& inputs, bool guided, SequenceState* state) {
+  return guided_states(code_inputs(inputs.code_BTK, inputs.audio_mask_BT), inputs, guided, state);
 }
 
-at::Tensor TtsCore::next_states(const TtsInputs& inputs, bool guided, KvCache& cache) {
-  return guided_states(embed_code_(latents(inputs.code_BTK)), inputs, guided, &cache);
+at::Tensor TtsCore::next_states(const TtsInputs& inputs, bool guided, SequenceState& state) {
+  return guided_states(embed_code_(latents(inputs.code_BTK)), inputs, guided, &state);
 }
 
 NameMap TtsCore::checkpoint_names() const {

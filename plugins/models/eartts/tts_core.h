@@ -83,10 +83,10 @@ class TtsCore : public Block {
 
   TtsLosses losses(const TtsInputs& inputs, const Draws& draws);
   /// States of frames whose codes are all known, without dropout. `guided`: the rows once more,
-  /// without their condition, behind the others. `cache` may be null.
-  at::Tensor prompt_states(const TtsInputs& inputs, bool guided, KvCache* cache);
-  /// The states of frames behind `cache`: code is what was generated for the frame before.
-  at::Tensor next_states(const TtsInputs& inputs, bool guided, KvCache& cache);
+  /// without their condition, behind the others. `state` may be null.
+  at::Tensor prompt_states(const TtsInputs& inputs, bool guided, SequenceState* state);
+  /// The states of frames behind `state`: code is what was generated for the frame before.
+  at::Tensor next_states(const TtsInputs& inputs, bool guided, SequenceState& state);
   /// Codes [B, T, K] of frames from their states, round by round. With guidance, `hidden` has the
   /// rows twice. `noise`: where the random numbers come from.
   at::Tensor generate(const at::Tensor& hidden_BTH, const Sampling& sampling,
@@ -104,8 +104,9 @@ class TtsCore : public Block {
   at::Tensor code_inputs(const at::Tensor& code_BTK, const at::Tensor& audio_mask_BT);
   at::Tensor condition(const TtsInputs& inputs, const at::Tensor& uncond_B11);
   at::Tensor states(const at::Tensor& code_BTH, const TtsInputs& inputs,
-                    const at::Tensor& uncond_B11, KvCache* cache);
-  at::Tensor guided_states(at::Tensor code_BTH, TtsInputs inputs, bool guided, KvCache* cache);
+                    const at::Tensor& uncond_B11, SequenceState* state);
+  at::Tensor guided_states(at::Tensor code_BTH, TtsInputs inputs, bool guided,
+                           SequenceState* state);
   at::Tensor end_loss(const at::Tensor& hidden_BTH, const at::Tensor& audio_mask_BT);
   void mixture_losses(const at::Tensor& code_BTK, const at::Tensor& target_BTK, Mixture mixture,
                       TtsLosses& losses);

@@ -9,9 +9,9 @@ namespace s2s::two_level {
 
 at::Tensor CsmModel::next_frame(const at::Tensor& state_BH, const std::vector<HeadWeight>& heads) {
   std::vector<at::Tensor> codes = {head_logits(state_BH, lm_head_.head()).argmax(-1)};
-  KvCache cache(depth_.shape().num_layers);
+  SequenceState state(depth_.shape().num_layers);
   SequenceInfo info;
-  info.cache = &cache;
+  info.state = &state;
   at::Tensor x_BTH = state_BH.unsqueeze(1);
   for (size_t k = 0; k < heads.size(); ++k) {
     const at::Tensor code_BH = codes_(codes[k] + static_cast<int64_t>(k) * options_.vocab_size);
@@ -25,9 +25,9 @@ at::Tensor CsmModel::next_frame(const at::Tensor& state_BH, const std::vector<He
 
 at::Tensor CsmModel::continue_rows(const CsmRows& rows, int64_t count) {
   const at::NoGradGuard no_grad;
-  KvCache cache(backbone_.shape().num_layers);
+  SequenceState state(backbone_.shape().num_layers);
   SequenceInfo info;
-  info.cache = &cache;
+  info.state = &state;
   at::Tensor x_BTH = embed(rows);
   std::vector<at::Tensor> frames;
   const std::vector<HeadWeight> heads = codebooks_head_.heads();  // copies: once for all frames

@@ -22,7 +22,7 @@ MoshiModel::Conversation::Conversation(MoshiModel& model, int64_t batch_size, at
     : model_(model),
       prompt_(std::move(prompt)),
       choice_(model.sampling_, model.parts_.pad),
-      cache_(model.options_.num_hidden_layers) {
+      state_(model.options_.num_hidden_layers) {
   const auto ids = at::TensorOptions(at::kLong).device(device);
   last_.text_BT = at::full({batch_size, 1}, model.options_.vocab_size, ids);
   last_.own_BKT = model.no_codes(at::empty({batch_size, model.options_.num_codebooks, 0}, ids));
@@ -32,7 +32,7 @@ MoshiModel::Conversation::Conversation(MoshiModel& model, int64_t batch_size, at
 
 void MoshiModel::Conversation::step() {
   SequenceInfo info;
-  info.cache = &cache_;
+  info.state = &state_;
   const at::Tensor state_BH = model_.decoder_(model_.embed(last_), info).squeeze(1);
   const at::Tensor text_B = steps_ < prompt_.frames()
                                 ? prompt_.text_BT.select(1, steps_)

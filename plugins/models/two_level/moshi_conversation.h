@@ -26,7 +26,7 @@ class MoshiModel::Conversation {
   MoshiModel& model_;
   Prompt prompt_;
   TokenChoice choice_;
-  KvCache cache_;
+  SequenceState state_;
   int64_t steps_ = 0;
   MoshiStreams last_;  // input of the next step: text [B, 1], codes [B, K, 1] with their delay
   at::Tensor user_late_BK_;  // the user's codes that the next step does not see yet

@@ -57,12 +57,12 @@ ForeignParts MoshiModel::foreign_parts() const {
           {"audio_encoder.**"}};
 }
 
-ShardPlan MoshiModel::configure_model(const MeshShape&) const {
+ShardPlan MoshiModel::configure_model(const MeshShape& mesh) const {
   // The depth decoder is whole on every tensor rank: its maps are small, and each book waits for
   // the one before.
   ShardPlan plan;
   plan.rows.push_back({"embed_tokens.*", Style::kReplicate, Layout::kFull, Layout::kFull});
-  plan.append(decoder_.configure_model().nested_under("decoder.model"));
+  plan.append(decoder_.configure_model(mesh).nested_under("decoder.model"));
   plan.units.insert(plan.units.begin(), {"embed_tokens.*"});
   plan.rows.push_back({"decoder.lm_head", Style::kVocab, Layout::kFull, Layout::kLast});
   plan.units.push_back({"decoder.lm_head"});
@@ -99,7 +99,7 @@ at::Tensor MoshiModel::embed(const MoshiStreams& streams) {
         codes_BKT.select(1, is_own ? k : k - options_.num_codebooks));
     sum_BTH = sum_BTH.defined() ? sum_BTH + book_BTH : book_BTH;
   }
-  return sum_BTH + decoder_.embed_tokens(streams.text_BT);
+  return sum_BTH + decoder_.embed(streams.text_BT);
 }
 
 at::Tensor MoshiModel::no_codes(const at::Tensor& like_BKT) const {

@@ -71,14 +71,14 @@ TEST_CASE("words that were not heard add nothing") {
   CHECK(f.whole().equal(f.hidden_BTH));
 }
 
-TEST_CASE("frame by frame with a cache equals the whole") {
+TEST_CASE("frame by frame with a state equals the whole") {
   Fixture f;
   const at::Tensor whole = f.whole();
-  KvCache cache(1);
+  SequenceState state(1);
   const HeardWords heard{f.words_BTH, f.mass_BT};
   for (int64_t t = 0; t < 9; ++t) {
     const at::Tensor one =
-        f.copy.add_words(f.hidden_BTH.narrow(1, t, 1), heard.narrow(t, 1), &cache);
+        f.copy.add_words(f.hidden_BTH.narrow(1, t, 1), heard.narrow(t, 1), &state);
     CHECK(at::allclose(one.squeeze(1), whole.select(1, t), 1e-5, 1e-6));
   }
 }

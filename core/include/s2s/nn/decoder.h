@@ -3,6 +3,7 @@
 // sharding plan and a checkpoint name map; it needs no further code. Shape letters: B batch, T
 // positions, H hidden, D head_dim, V vocabulary.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,20 +44,23 @@ struct RotarySpec {
 /// Source: transformers modeling_rope_utils.
 at::Tensor rotary_inv_freq(const RotarySpec& spec, int64_t head_dim, int64_t num_positions = 0);
 
-/// Cosines and sines of rotary angles. They are not buffers of a block, because they stay float32.
+/// Cosines and sines of rotary angles, for the attention layers that share them. They are not
+/// buffers of a block, because they stay float32.
 class RotaryTables {
  public:
   RotaryTables(RotarySpec spec, int64_t head_dim) : spec_(std::move(spec)), head_dim_(head_dim) {}
   /// cos and sin [T, D] float32 of positions begin .. begin + count - 1 of a text that ends there.
   /// Dynamic scaling uses the length of the longest text so far, and starts again when a text is
-  /// shorter than the original length. Keys in a cache keep the angles that they were rotated by.
-  /// Errors: [llm/long-cache] when a text with cached keys (begin > 0) grows past LongRoPE's
+  /// shorter than the original length. Keys in a state keep the angles that they were rotated by.
+  /// Errors: [llm/long-cache] when a text with kept keys (begin > 0) grows past LongRoPE's
   /// original length, where transformers computes all keys again.
   /// Source: transformers modeling_rope_utils, dynamic_rope_update.
   std::pair<at::Tensor, at::Tensor> at_positions(int64_t begin, int64_t count, at::Device device);
-  /// cos and sin [1, D] of a position [1] int64 that the host does not read, below `end`. Not for
-  /// tables that depend on the text's length.
-  std::pair<at::Tensor, at::Tensor> at_position(const at::Tensor& position_1, int64_t end);
+  /// Sets the device and the dtype of the next steps' tables, and forgets those of the last one.
+  void begin_step(at::Device device, at::ScalarType dtype);
+  /// cos and sin [N, D] of a step's columns. N is T, or B * T when rows have positions of their
+  /// own. The first layer of a step makes them. Errors: as at_positions.
+  const std::pair<at::Tensor, at::Tensor>& of(const Positions& positions, int64_t num_columns);
   /// Whether the angles depend on the length of the text.
   bool is_dynamic() const {
     return spec_.scaling == RotaryScaling::kDynamic || spec_.scaling == RotaryScaling::kLongRope;
@@ -69,12 +73,19 @@ class RotaryTables {
   void grow(Table& table, int64_t end, int64_t text_length, at::Device device);
   std::pair<at::Tensor, at::Tensor> compute(int64_t begin, int64_t end, int64_t text_length,
                                             at::Device device) const;
+  std::pair<at::Tensor, at::Tensor> tables_of(const Positions& positions, int64_t num_columns);
 
   RotarySpec spec_;
   int64_t head_dim_;
   int64_t longest_ = 0;               // longest text so far, for dynamic scaling
   Table short_, long_;                // long_: of LongRoPE's long texts
   std::vector<at::Tensor> outgrown_;  // a graph that was recorded with them may still read them
+  // Of the step.
+  at::Device device_ = at::kCPU;
+  at::ScalarType dtype_ = at::kFloat;
+  Positions made_for_;
+  int64_t made_columns_ = 0;
+  std::pair<at::Tensor, at::Tensor> made_;
 };
 
 /// How attention scales scores, and which keys a query sees.
@@ -87,6 +98,33 @@ struct AttentionSpec {
 
 /// Activation function of the MLP's gate; kGeluTanh is the tanh approximation of GELU.
 enum class GateActivation { kSilu, kGeluTanh };
+
+struct DecoderSpec;
+
+/// Mixes the columns of a sequence: attention, or a recurrence. [B, T, H] -> [B, T, H].
+using Mixer = BlockOf<const SequenceInfo&>;
+/// Computes each column on its own: an MLP, or experts. [B, T, H] -> [B, T, H].
+using FeedForward = BlockOf<>;
+
+/// A block and its name in the layer, as checkpoints have it.
+template <class Part>
+struct NamedPart {
+  std::string name;
+  std::unique_ptr<Part> block;
+};
+
+/// Makes the mixer of a layer (0-based). `rotary`: the angles of the layer's positions.
+using MakeMixer = std::function<NamedPart<Mixer>(const DecoderSpec& spec, int64_t layer,
+                                                 const std::shared_ptr<RotaryTables>& rotary)>;
+/// Makes the feed-forward of a layer.
+using MakeFeedForward =
+    std::function<NamedPart<FeedForward>(const DecoderSpec& spec, int64_t layer)>;
+
+/// The layers begin .. end - 1 of a decoder; end -1: to the last one.
+struct LayerRange {
+  int64_t begin = 0;
+  int64_t end = -1;
+};
 
 /// Everything that differs between decoder families, including sizes.
 struct DecoderSpec {
@@ -115,6 +153,11 @@ struct DecoderSpec {
   std::vector<std::string> other_parts;
   /// The config.json with which transformers computes the same model (decoder_to_hf); null: none.
   Config foreign_config;
+  MakeMixer mixer = {};               // empty: "self_attn", GroupedQueryAttention
+  MakeFeedForward feed_forward = {};  // empty: "mlp", GatedMlp
+  /// The layers that this decoder has, as a stage of a pipeline. The first stage embeds, the last
+  /// one has the norm and the head. Names are those of the whole decoder.
+  LayerRange stage;
 
   /// True when the layer (0-based) uses the attention window.
   bool is_local(int64_t layer) const {
@@ -127,7 +170,8 @@ struct DecoderSpec {
 /// its projections return, so that a strategy can keep only some of them on a rank.
 class GroupedQueryAttention : public BlockOf<const SequenceInfo&> {
  public:
-  GroupedQueryAttention(const DecoderSpec& spec, int64_t layer);
+  GroupedQueryAttention(const DecoderSpec& spec, int64_t layer,
+                        std::shared_ptr<RotaryTables> rotary);
   ~GroupedQueryAttention() override;
   Linear q_proj, k_proj, v_proj, o_proj;
   std::unique_ptr<RmsNorm> q_norm, k_norm;  // [head_dim]; only with qk_norm
@@ -141,12 +185,15 @@ class GroupedQueryAttention : public BlockOf<const SequenceInfo&> {
     at::Tensor q, k, v;
   };
   Projected project(const at::Tensor& x_BTH, const SequenceInfo& info);
-  at::Tensor attend_cached(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                           KvCache* cache, const AttentionSpec& spec) const;
+  Projected project_at(const at::Tensor& x_BTH, const at::Tensor& cos_TD, const at::Tensor& sin_TD);
+  /// Over the keys that the state keeps, and the new ones.
+  at::Tensor attend_kept(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                         const SequenceInfo& info, const AttentionSpec& spec) const;
 
   int64_t layer_;
   int64_t head_dim_;
   AttentionSpec attention_;
+  std::shared_ptr<RotaryTables> rotary_;
 };
 
 /// down(activation(gate(x)) * up(x)).
@@ -163,17 +210,17 @@ class GatedMlp : public BlockOf<> {
   GateActivation activation_;
 };
 
-/// x + attention(norm(x)), then x + mlp(norm(x)). With post norms: x + norm(attention(norm(x))),
-/// then x + norm(mlp(norm(x))). In that case Hugging Face calls the norm after the attention
+/// x + mixer(norm(x)), then x + feed_forward(norm(x)). With post norms: x + norm(mixer(norm(x))),
+/// then x + norm(feed_forward(norm(x))). In that case Hugging Face calls the norm after the mixer
 /// post_attention_layernorm, and the norm before the MLP pre_feedforward_layernorm.
 class DecoderLayer : public BlockOf<const SequenceInfo&> {
  public:
-  DecoderLayer(const DecoderSpec& spec, int64_t layer);
+  DecoderLayer(const DecoderSpec& spec, int64_t layer, const std::shared_ptr<RotaryTables>& rotary);
   ~DecoderLayer() override;
   RmsNorm input_layernorm;
-  GroupedQueryAttention self_attn;
+  NamedPart<Mixer> mixer;
   RmsNorm post_attention_layernorm;
-  GatedMlp mlp;
+  NamedPart<FeedForward> feed_forward;
   std::unique_ptr<RmsNorm> pre_feedforward_layernorm, post_feedforward_layernorm;  // post norms
 
  protected:
@@ -190,6 +237,8 @@ class Decoder : public Backbone {
 
   const BackboneShape& shape() const override { return spec_.shape; }
   const DecoderSpec& spec() const { return spec_; }
+  /// A stage without the embedding returns its input, which is then the states of the stage before;
+  /// one without the head returns the states as logits.
   at::Tensor embed(const at::Tensor& ids_BT) override;
   at::Tensor logits(const at::Tensor& hidden, bool soft_cap = true) override;
   HeadWeight head() override;
@@ -209,18 +258,20 @@ class Decoder : public Backbone {
   ShardPlan plan_with(std::vector<TensorRow> rows, std::vector<UnitRow> units) const;
 
  private:
-  DecoderSpec spec_;
-  Embedding embed_tokens_;
-  std::vector<std::unique_ptr<DecoderLayer>> layers_;
-  RmsNorm norm_;
-  std::unique_ptr<Linear> lm_head_;  // null when tied
-  std::vector<NamedTensor> own_;     // tensors of this family's checkpoints
-  /// The tables of the step's positions.
-  std::pair<at::Tensor, at::Tensor> tables(RotaryTables& rotary, const at::Tensor& x_BTH,
-                                           KvCache* cache) const;
+  bool is_first() const { return spec_.stage.begin == 0; }
+  bool is_last() const { return spec_.stage.end == spec_.shape.num_layers; }
 
-  RotaryTables rotary_;
-  std::optional<RotaryTables> local_rotary_;
+  DecoderSpec spec_;
+  std::shared_ptr<RotaryTables> rotary_, local_rotary_;
+  std::unique_ptr<Embedding> embed_tokens_;  // of the first stage, and of a tied head
+  std::vector<std::unique_ptr<DecoderLayer>> layers_;
+  std::unique_ptr<RmsNorm> norm_;    // of the last stage
+  std::unique_ptr<Linear> lm_head_;  // of the last stage; null when tied
+  std::vector<NamedTensor> own_;     // tensors of this family's checkpoints
 };
+
+/// The rows of a plan for layers with attention and a gated MLP, and for the last norm, in order of
+/// execution; with head norms and post norms where the spec has them.
+std::vector<TensorRow> decoder_rows(const DecoderSpec& spec);
 
 }  // namespace s2s

@@ -9,7 +9,6 @@
 //     static constexpr const char* kTiny = R"({"vocab_size": 50, ...})";  // Component::tiny
 //     static DecoderSpec spec_of(const Options& options, const std::string& path);
 //     static Config from_hf(const Config& foreign);
-//     static std::vector<TensorRow> tensor_rows(const DecoderSpec& spec);
 //   };
 //   S2S_PLUGIN("acme", "0.1.0", "Apache-2.0", "llm:acme") {
 //     registrar.add(decoder_component<Acme>());
@@ -30,6 +29,8 @@ namespace s2s {
 ///   static Config to_hf(const Options& options, const DecoderSpec& spec);  for exports:
 ///                       the config.json for transformers; null if transformers has no class for it
 struct DecoderFamily {
+  /// The plan's rows for the layers and the last norm.
+  static std::vector<TensorRow> tensor_rows(const DecoderSpec& spec) { return decoder_rows(spec); }
   /// The sharded units.
   static std::vector<UnitRow> unit_rows() { return {{"layers.*"}}; }
 };

@@ -56,17 +56,17 @@ at::Tensor attend_one_of(const at::Tensor& q_BH1D, const at::Tensor& k, const at
 
 /// Attention of a single new position. The query heads that share a key/value head are treated as
 /// positions, so no keys or values are repeated.
-/// Shapes: visible [S] bool, or undefined for all.
+/// Shapes: visible [B, S] bool, or undefined for all.
 at::Tensor attend_grouped(const at::Tensor& q_BH1D, const at::Tensor& k, const at::Tensor& v,
-                          const at::Tensor& visible_S, const AttentionSpec& spec) {
+                          const at::Tensor& visible_BS, const AttentionSpec& spec) {
   const at::Tensor grouped =
       q_BH1D.reshape({q_BH1D.size(0), k.size(1), q_BH1D.size(1) / k.size(1), q_BH1D.size(3)});
+  std::optional<at::Tensor> mask;
+  if (visible_BS.defined()) mask = visible_BS.unsqueeze(1).unsqueeze(1);
   at::Tensor y;
   if (spec.soft_cap > 0) {
-    y = attend_capped(grouped, k, v, visible_S, spec);
+    y = attend_capped(grouped, k, v, mask.value_or(at::Tensor()), spec);
   } else {
-    std::optional<at::Tensor> mask;
-    if (visible_S.defined()) mask = visible_S.view({1, 1, 1, -1});
     y = at::scaled_dot_product_attention(grouped, k, v, mask, 0.0, /*is_causal=*/false,
                                          scale_of(q_BH1D, spec));
   }
@@ -119,19 +119,16 @@ at::Tensor flash_in_window(const at::Tensor& q, const at::Tensor& k, const at::T
   return y_BTHD.transpose(1, 2);
 }
 
-/// One query of each row. The kernel reads on the device how many keys a row has.
+/// One query of each row. The kernel reads on the device how many keys a row has; a window is the
+/// size of the memory.
 at::Tensor flash_in_places(const at::Tensor& q_BH1D, const FixedReach& reach,
                            const AttentionSpec& spec) {
   const auto rows = [](const at::Tensor& x_BHSD) { return x_BHSD.transpose(1, 2).flatten(0, 1); };
-  std::optional<int64_t> left, right;
-  if (spec.window > 0) {
-    left = spec.window - 1;
-    right = 0;
-  }
   const at::Tensor y_BHD = std::get<0>(at::_flash_attention_forward(
       rows(q_BH1D), rows(reach.keys), rows(reach.values), reach.query_begins, reach.key_begins,
       /*max_q=*/1, /*max_k=*/reach.keys.size(2), /*dropout_p=*/0.0, /*is_causal=*/false,
-      /*return_debug_mask=*/false, scale_of(q_BH1D, spec), left, right, reach.used_B));
+      /*return_debug_mask=*/false, scale_of(q_BH1D, spec), /*window_size_left=*/{},
+      /*window_size_right=*/{}, reach.used_R));
   return y_BHD.unsqueeze(2);
 }
 
@@ -208,7 +205,7 @@ at::Tensor attend_documents(const at::Tensor& q, const at::Tensor& k, const at::
 at::Tensor attend_fixed(const at::Tensor& q_BH1D, const FixedReach& reach,
                         const AttentionSpec& spec) {
   if (has_flash(q_BH1D) && spec.soft_cap == 0) return flash_in_places(q_BH1D, reach, spec);
-  return attend_grouped(q_BH1D, reach.keys, reach.values, reach.visible_S, spec);
+  return attend_grouped(q_BH1D, reach.keys, reach.values, reach.visible_RS, spec);
 }
 
 }  // namespace s2s

@@ -45,9 +45,24 @@ std::unique_ptr<RmsNorm> further_norm(const DecoderSpec& spec) {
   return std::make_unique<RmsNorm>(spec.shape.hidden_size, spec.norm_eps, spec.norm_weight);
 }
 
-std::optional<RotaryTables> local_tables(const DecoderSpec& spec) {
-  if (!spec.local_rotary) return {};
-  return RotaryTables(*spec.local_rotary, spec.shape.head_dim);
+NamedPart<Mixer> mixer_of(const DecoderSpec& spec, int64_t layer,
+                          const std::shared_ptr<RotaryTables>& rotary) {
+  if (spec.mixer) return spec.mixer(spec, layer, rotary);
+  return {"self_attn", std::make_unique<GroupedQueryAttention>(spec, layer, rotary)};
+}
+
+NamedPart<FeedForward> feed_forward_of(const DecoderSpec& spec, int64_t layer) {
+  if (spec.feed_forward) return spec.feed_forward(spec, layer);
+  return {"mlp", std::make_unique<GatedMlp>(spec)};
+}
+
+/// With a stage inside of the decoder.
+DecoderSpec checked(DecoderSpec spec) {
+  if (spec.stage.end == -1) spec.stage.end = spec.shape.num_layers;
+  S2S_ASSERT(0 <= spec.stage.begin && spec.stage.begin <= spec.stage.end &&
+                 spec.stage.end <= spec.shape.num_layers,
+             "a stage has layers of the decoder");
+  return spec;
 }
 
 }  // namespace
@@ -75,15 +90,16 @@ at::Tensor GatedMlp::forward(const at::Tensor& x_BTH) {
   return down_proj(activation_ == GateActivation::kSilu ? swiglu(gate, up) : geglu(gate, up));
 }
 
-DecoderLayer::DecoderLayer(const DecoderSpec& spec, int64_t layer)
+DecoderLayer::DecoderLayer(const DecoderSpec& spec, int64_t layer,
+                           const std::shared_ptr<RotaryTables>& rotary)
     : input_layernorm(spec.shape.hidden_size, spec.norm_eps, spec.norm_weight),
-      self_attn(spec, layer),
+      mixer(mixer_of(spec, layer, rotary)),
       post_attention_layernorm(spec.shape.hidden_size, spec.norm_eps, spec.norm_weight),
-      mlp(spec) {
+      feed_forward(feed_forward_of(spec, layer)) {
   register_block("input_layernorm", input_layernorm);
-  register_block("self_attn", self_attn);
+  register_block(mixer.name, *mixer.block);
   register_block("post_attention_layernorm", post_attention_layernorm);
-  register_block("mlp", mlp);
+  register_block(feed_forward.name, *feed_forward.block);
   if (!spec.post_norms) return;
   pre_feedforward_layernorm = further_norm(spec);
   post_feedforward_layernorm = further_norm(spec);
@@ -94,33 +110,41 @@ DecoderLayer::DecoderLayer(const DecoderSpec& spec, int64_t layer)
 DecoderLayer::~DecoderLayer() = default;
 
 at::Tensor DecoderLayer::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
-  const at::Tensor attended_BTH = self_attn(input_layernorm(x_BTH), info);
+  const at::Tensor mixed_BTH = (*mixer.block)(input_layernorm(x_BTH), info);
   if (!pre_feedforward_layernorm) {
-    const auto [y_BTH, normed_BTH] = post_attention_layernorm.of_sum(x_BTH, attended_BTH);
-    return y_BTH + mlp(normed_BTH);
+    const auto [y_BTH, normed_BTH] = post_attention_layernorm.of_sum(x_BTH, mixed_BTH);
+    return y_BTH + (*feed_forward.block)(normed_BTH);
   }
   const auto [y_BTH, normed_BTH] =
-      pre_feedforward_layernorm->of_sum(x_BTH, post_attention_layernorm(attended_BTH));
-  return y_BTH + (*post_feedforward_layernorm)(mlp(normed_BTH));
+      pre_feedforward_layernorm->of_sum(x_BTH, post_attention_layernorm(mixed_BTH));
+  return y_BTH + (*post_feedforward_layernorm)((*feed_forward.block)(normed_BTH));
 }
 
 Decoder::Decoder(DecoderSpec spec)
-    : spec_(std::move(spec)),
-      embed_tokens_(spec_.shape.vocab_size, spec_.shape.hidden_size, normal_init(spec_),
-                    spec_.padding_idx),
-      norm_(spec_.shape.hidden_size, spec_.norm_eps, spec_.norm_weight),
-      rotary_(spec_.rotary, spec_.shape.head_dim),
-      local_rotary_(local_tables(spec_)) {
-  register_block("embed_tokens", embed_tokens_);
-  for (int64_t i = 0; i < spec_.shape.num_layers; ++i) {
-    layers_.push_back(std::make_unique<DecoderLayer>(spec_, i));
+    : spec_(checked(std::move(spec))),
+      rotary_(std::make_shared<RotaryTables>(spec_.rotary, spec_.shape.head_dim)),
+      local_rotary_(spec_.local_rotary
+                        ? std::make_shared<RotaryTables>(*spec_.local_rotary, spec_.shape.head_dim)
+                        : rotary_) {
+  const BackboneShape& shape = spec_.shape;
+  if (is_first() || (is_last() && shape.tied_head)) {
+    embed_tokens_ = std::make_unique<Embedding>(shape.vocab_size, shape.hidden_size,
+                                                normal_init(spec_), spec_.padding_idx);
+    register_block("embed_tokens", *embed_tokens_);
+  }
+  for (int64_t i = spec_.stage.begin; i < spec_.stage.end; ++i) {
+    layers_.push_back(
+        std::make_unique<DecoderLayer>(spec_, i, spec_.is_local(i) ? local_rotary_ : rotary_));
     register_block("layers." + std::to_string(i), *layers_.back());
   }
-  register_block("norm", norm_);
-  if (!spec_.shape.tied_head) {
-    lm_head_ = std::make_unique<Linear>(spec_.shape.hidden_size, spec_.shape.vocab_size, false,
-                                        normal_init(spec_));
-    register_block("lm_head", *lm_head_);
+  if (is_last()) {
+    norm_ = further_norm(spec_);
+    register_block("norm", *norm_);
+    if (!shape.tied_head) {
+      lm_head_ =
+          std::make_unique<Linear>(shape.hidden_size, shape.vocab_size, false, normal_init(spec_));
+      register_block("lm_head", *lm_head_);
+    }
   }
   own_ = named_parameters();
 }
@@ -128,29 +152,25 @@ Decoder::Decoder(DecoderSpec spec)
 Decoder::~Decoder() = default;
 
 at::Tensor Decoder::embed(const at::Tensor& ids_BT) {
-  const at::Tensor rows_BTH = embed_tokens_(ids_BT);
+  if (!is_first()) return ids_BT;
+  const at::Tensor rows_BTH = (*embed_tokens_)(ids_BT);
   if (spec_.embedding_scale == 1) return rows_BTH;
   // Round to float32 first, as transformers does.
   const at::TensorOptions wide = rows_BTH.options().dtype(at::kFloat);
   const at::Tensor scale = at::scalar_tensor(spec_.embedding_scale, wide);
-  return rows_BTH * scale.to(embed_tokens_.weight.scalar_type());
+  return rows_BTH * scale.to(embed_tokens_->weight.scalar_type());
 }
 
-HeadWeight Decoder::head() { return lm_head_ ? lm_head_->head() : embed_tokens_.head(); }
+HeadWeight Decoder::head() {
+  S2S_ASSERT(is_last(), "the last stage has the head");
+  return lm_head_ ? lm_head_->head() : embed_tokens_->head();
+}
 
 at::Tensor Decoder::logits(const at::Tensor& hidden, bool soft_cap) {
+  if (!is_last()) return hidden;
   const at::Tensor plain = head_logits(hidden, head());
   const double cap = spec_.logit_soft_cap;
   return soft_cap && cap > 0 ? (plain / cap).tanh() * cap : plain;
-}
-
-std::pair<at::Tensor, at::Tensor> Decoder::tables(RotaryTables& rotary, const at::Tensor& x_BTH,
-                                                  KvCache* cache) const {
-  FixedKeys* const fixed = cache != nullptr ? cache->fixed() : nullptr;
-  if (fixed != nullptr && x_BTH.size(1) == 1 && !rotary.is_dynamic()) {
-    return rotary.at_position(fixed->position(x_BTH.device()), fixed->capacity());
-  }
-  return rotary.at_positions(cache != nullptr ? cache->length() : 0, x_BTH.size(1), x_BTH.device());
 }
 
 namespace {
@@ -186,44 +206,54 @@ at::Tensor begins_of(const std::vector<DocumentSpan>& documents, int64_t num_col
   return begins.to(device);
 }
 
+/// Where the columns of a step [B, T, H] are.
+Positions positions_of(const at::Tensor& x_BTH, const SequenceInfo& info, bool is_dynamic) {
+  Positions found;
+  const int64_t count = x_BTH.size(1);
+  found.end = count;
+  if (info.documents != nullptr) {
+    S2S_ASSERT(x_BTH.size(0) == 1 && info.state == nullptr, "packed documents are a single row");
+    found.own_N = document_positions(*info.documents, count, x_BTH.device());
+    found.end = longest_of(*info.documents);
+  }
+  if (info.state == nullptr) return found;
+  info.state->begin(x_BTH.size(0));
+  FixedKeys* const fixed = info.state->fixed();
+  const std::vector<int64_t> lengths = info.state->lengths(info.rows);
+  const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
+  if (fixed != nullptr && count == 1) {
+    S2S_ASSERT(*longest < fixed->capacity(), "memory is reserved before each step");
+    if (!is_dynamic) {
+      found.own_N = fixed->position(x_BTH.device());
+      found.end = fixed->capacity();
+      return found;
+    }
+  }
+  found.begin = lengths.front();
+  found.end = *longest + count;
+  if (*shortest != *longest) found.row_begins = lengths;
+  return found;
+}
+
 }  // namespace
 
 bool Decoder::steps_repeat() const {
-  return !rotary_.is_dynamic() && !(local_rotary_ && local_rotary_->is_dynamic());
+  return !rotary_->is_dynamic() && !local_rotary_->is_dynamic();
 }
 
 at::Tensor Decoder::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
   SequenceInfo here = info;
-  at::Tensor positions_T;
-  if (info.documents != nullptr) {
-    S2S_ASSERT(x_BTH.size(0) == 1 && info.cache == nullptr, "packed documents are a single row");
-    positions_T = document_positions(*info.documents, x_BTH.size(1), x_BTH.device());
-    if (!x_BTH.is_cpu()) {
-      here.document_begins = begins_of(*info.documents, x_BTH.size(1), x_BTH.device());
-    }
+  if (here.positions.end == 0) here.positions = positions_of(x_BTH, info, !steps_repeat());
+  if (info.documents != nullptr && !x_BTH.is_cpu()) {
+    here.document_begins = begins_of(*info.documents, x_BTH.size(1), x_BTH.device());
   }
-  const at::ScalarType table_type = rotary_table_type(x_BTH);
-  const auto turned = [&](RotaryTables& rotary) {
-    auto [cos_TD, sin_TD] =
-        info.documents == nullptr
-            ? tables(rotary, x_BTH, info.cache)
-            : rotary.at_positions(0, longest_of(*info.documents), x_BTH.device());
-    if (info.documents != nullptr) {
-      cos_TD = cos_TD.index_select(0, positions_T);
-      sin_TD = sin_TD.index_select(0, positions_T);
-    }
-    return std::pair(cos_TD.to(table_type), sin_TD.to(table_type));
-  };
-  std::tie(here.cos_TD, here.sin_TD) = turned(rotary_);
-  SequenceInfo local = here;
-  if (local_rotary_) std::tie(local.cos_TD, local.sin_TD) = turned(*local_rotary_);
+  for (const auto& tables : {rotary_, local_rotary_}) {
+    tables->begin_step(x_BTH.device(), rotary_table_type(x_BTH));
+  }
   at::Tensor hidden_BTH = x_BTH;
-  for (int64_t i = 0; i < spec_.shape.num_layers; ++i) {
-    DecoderLayer& layer = *layers_[static_cast<size_t>(i)];
-    hidden_BTH = layer(hidden_BTH, spec_.is_local(i) ? local : here);
-  }
-  if (info.cache != nullptr) info.cache->advance(x_BTH.size(1));
-  return norm_(hidden_BTH);
+  for (const auto& layer : layers_) hidden_BTH = (*layer)(hidden_BTH, here);
+  if (info.state != nullptr) info.state->advance(x_BTH.size(1), info.rows);
+  return norm_ ? (*norm_)(hidden_BTH) : hidden_BTH;
 }
 
 std::unique_ptr<WeightSource> Decoder::initial_values() {
@@ -239,6 +269,13 @@ NameMap Decoder::checkpoint_names() const {
   // In files of transformers < 4.32.
   map.ignored = {"model.layers.*.self_attn.rotary_emb.inv_freq"};
   if (spec_.shape.tied_head) map.ignored.push_back("lm_head.weight");
+  // Of other stages.
+  if (!embed_tokens_) map.ignored.push_back("model.embed_tokens.weight");
+  for (int64_t i = 0; i < spec_.shape.num_layers; ++i) {
+    const bool is_own = spec_.stage.begin <= i && i < spec_.stage.end;
+    if (!is_own) map.ignored.push_back("model.layers." + std::to_string(i) + ".**");
+  }
+  if (!is_last()) map.ignored.insert(map.ignored.end(), {"model.norm.weight", "lm_head.weight"});
   if (spec_.other_parts.empty()) return map;
   // The names in transformers of a language model inside a larger one, in files and in memory.
   map.other_spellings = {{"lm_head.weight", "language_model.lm_head.weight"},
@@ -252,25 +289,64 @@ NameMap Decoder::checkpoint_names() const {
 ShardPlan Decoder::plan_with(std::vector<TensorRow> rows, std::vector<UnitRow> units) const {
   ShardPlan plan;
   // The output of the embedding is not split: a speech model adds the encoder's frames to it.
-  plan.rows.push_back({"embed_tokens", Style::kVocab, Layout::kFull, Layout::kFull});
+  if (embed_tokens_) {
+    plan.rows.push_back({"embed_tokens", Style::kVocab, Layout::kFull, Layout::kFull});
+  }
   plan.rows.insert(plan.rows.end(), rows.begin(), rows.end());
   if (lm_head_) plan.rows.push_back({"lm_head", Style::kVocab, Layout::kFull, Layout::kLast});
   // The embedding and the head are separate units, because each is as large as several layers.
-  plan.units = {{"embed_tokens"}};
+  if (embed_tokens_) plan.units = {{"embed_tokens"}};
   plan.units.insert(plan.units.end(), units.begin(), units.end());
   if (lm_head_) plan.units.push_back({"lm_head"});
   const BackboneShape& shape = spec_.shape;
   plan.divisors = {{"num_attention_heads", shape.num_attention_heads},
                    {"num_key_value_heads", shape.num_key_value_heads},
                    {"intermediate_size", shape.intermediate_size}};
-  plan.heads = {{lm_head_ ? "lm_head" : "embed_tokens"}};
-  for (int64_t i = 0; i < shape.num_layers; ++i) {
-    plan.attentions.push_back({"layers." + std::to_string(i) + ".self_attn",
+  if (is_last()) plan.heads = {{lm_head_ ? "lm_head" : "embed_tokens"}};
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const NamedPart<Mixer>& mixer = layers_[i]->mixer;
+    if (dynamic_cast<const GroupedQueryAttention*>(mixer.block.get()) == nullptr) continue;
+    const int64_t layer = spec_.stage.begin + static_cast<int64_t>(i);
+    plan.attentions.push_back({"layers." + std::to_string(layer) + "." + mixer.name,
                                shape.num_attention_heads, shape.num_key_value_heads, shape.head_dim,
-                               spec_.is_local(i) ? spec_.attention.window : 0,
+                               spec_.is_local(layer) ? spec_.attention.window : 0,
                                spec_.attention.soft_cap > 0, spec_.qk_norm});
   }
   return plan;
+}
+
+std::vector<TensorRow> decoder_rows(const DecoderSpec& spec) {
+  using enum Layout;
+  using enum Style;
+  // key/value heads may be replicated on several ranks
+  const char* const kv_heads = "num_key_value_heads";
+  // clang-format off
+  std::vector<TensorRow> rows = {
+      // module                               style      in     out
+      {"layers.0",                            kBoundary, kFull, kSeq },
+      {"layers.*.input_layernorm",            kSequence, kSeq,  kSeq },
+      {"layers.*.self_attn",                  kBoundary, kSeq,  kFull},
+      {"layers.*.self_attn.q_proj",           kColwise,  kFull, kLast},
+      {"layers.*.self_attn.q_norm",           kPerHead,  kLast, kLast},
+      {"layers.*.self_attn.k_proj",           kColwise,  kFull, kLast, kv_heads},
+      {"layers.*.self_attn.k_norm",           kPerHead,  kLast, kLast},
+      {"layers.*.self_attn.v_proj",           kColwise,  kFull, kLast, kv_heads},
+      {"layers.*.self_attn.o_proj",           kRowwise,  kLast, kSeq },
+      {"layers.*.post_attention_layernorm",   kSequence, kSeq,  kSeq },
+      {"layers.*.pre_feedforward_layernorm",  kSequence, kSeq,  kSeq },
+      {"layers.*.mlp",                        kBoundary, kSeq,  kFull},
+      {"layers.*.mlp.gate_proj",              kColwise,  kFull, kLast},
+      {"layers.*.mlp.up_proj",                kColwise,  kFull, kLast},
+      {"layers.*.mlp.down_proj",              kRowwise,  kLast, kSeq },
+      {"layers.*.post_feedforward_layernorm", kSequence, kSeq,  kSeq },
+      {"norm",                                kSequence, kSeq,  kFull},
+  };
+  // clang-format on
+  std::erase_if(rows, [&](const TensorRow& row) {
+    const bool is_post_norm = row.module.ends_with("_feedforward_layernorm");
+    return (is_post_norm && !spec.post_norms) || (row.style == kPerHead && !spec.qk_norm);
+  });
+  return rows;
 }
 
 }  // namespace s2s

@@ -25,7 +25,8 @@ AttentionSpec attention_of(const DecoderSpec& spec, int64_t layer) {
 
 }  // namespace
 
-GroupedQueryAttention::GroupedQueryAttention(const DecoderSpec& spec, int64_t layer)
+GroupedQueryAttention::GroupedQueryAttention(const DecoderSpec& spec, int64_t layer,
+                                             std::shared_ptr<RotaryTables> rotary)
     : q_proj(spec.shape.hidden_size, spec.shape.num_attention_heads * spec.shape.head_dim,
              spec.qkv_bias, Init{Init::Kind::kNormal, spec.initializer_range}),
       k_proj(spec.shape.hidden_size, spec.shape.num_key_value_heads * spec.shape.head_dim,
@@ -36,7 +37,8 @@ GroupedQueryAttention::GroupedQueryAttention(const DecoderSpec& spec, int64_t la
              spec.o_bias, Init{Init::Kind::kNormal, spec.initializer_range}),
       layer_(layer),
       head_dim_(spec.shape.head_dim),
-      attention_(attention_of(spec, layer)) {
+      attention_(attention_of(spec, layer)),
+      rotary_(std::move(rotary)) {
   register_block("q_proj", q_proj);
   register_block("k_proj", k_proj);
   register_block("v_proj", v_proj);
@@ -55,18 +57,32 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x_BTH, const Sequenc
   AttentionSpec spec = attention_;
   if (!is_training()) spec.dropout = 0;
   const at::Tensor y_BTHD = (info.documents != nullptr ? attend_documents(q, k, v, info, spec)
-                                                       : attend_cached(q, k, v, info.cache, spec))
+                                                       : attend_kept(q, k, v, info, spec))
                                 .transpose(1, 2);
   return o_proj(y_BTHD.reshape({y_BTHD.size(0), y_BTHD.size(1), -1}));
 }
 
 GroupedQueryAttention::Projected GroupedQueryAttention::project(const at::Tensor& x_BTH,
                                                                 const SequenceInfo& info) {
+  const auto& [cos, sin] = rotary_->of(info.positions, x_BTH.size(1));
+  if (cos.size(0) == x_BTH.size(1)) return project_at(x_BTH, cos, sin);
+  // Rows have positions of their own: to the projections they are one long row.
+  const int64_t rows = x_BTH.size(0);
+  const Projected flat = project_at(x_BTH.reshape({1, -1, x_BTH.size(2)}), cos, sin);
+  const auto by_row = [&](const at::Tensor& heads_1HND) {
+    return heads_1HND.squeeze(0).unflatten(1, {rows, -1}).transpose(0, 1);
+  };
+  return {by_row(flat.q), by_row(flat.k), by_row(flat.v)};
+}
+
+GroupedQueryAttention::Projected GroupedQueryAttention::project_at(const at::Tensor& x_BTH,
+                                                                   const at::Tensor& cos_TD,
+                                                                   const at::Tensor& sin_TD) {
   const at::Tensor all = joined_linear(x_BTH, {&q_proj, &k_proj, &v_proj});
   const int64_t q_width = q_proj.weight.size(0), kv_width = k_proj.weight.size(0);
   if (all.defined() && !q_norm) {
     const HeadCounts heads = {q_width / head_dim_, kv_width / head_dim_};
-    const auto [q, k, v] = rotate_qkv(all, info.cos_TD, info.sin_TD, heads);
+    const auto [q, k, v] = rotate_qkv(all, cos_TD, sin_TD, heads);
     return {q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)};
   }
   std::vector<at::Tensor> parts;
@@ -77,21 +93,25 @@ GroupedQueryAttention::Projected GroupedQueryAttention::project(const at::Tensor
   };
   const at::Tensor q_BTHD = product(0, q_proj, q_norm.get());
   const at::Tensor k_BTHD = product(1, k_proj, k_norm.get());
-  const auto [q, k] = rotate_qk(q_BTHD, k_BTHD, info.cos_TD, info.sin_TD);
+  const auto [q, k] = rotate_qk(q_BTHD, k_BTHD, cos_TD, sin_TD);
   return {q.transpose(1, 2), k.transpose(1, 2), product(2, v_proj, nullptr).transpose(1, 2)};
 }
 
-at::Tensor GroupedQueryAttention::attend_cached(const at::Tensor& q, const at::Tensor& k,
-                                                const at::Tensor& v, KvCache* cache,
-                                                const AttentionSpec& spec) const {
-  if (cache == nullptr) return attend(q, k, v, spec);
-  FixedKeys* const fixed = cache->fixed();
+at::Tensor GroupedQueryAttention::attend_kept(const at::Tensor& q, const at::Tensor& k,
+                                              const at::Tensor& v, const SequenceInfo& info,
+                                              const AttentionSpec& spec) const {
+  if (info.state == nullptr) return attend(q, k, v, spec);
+  FixedKeys* const fixed = info.state->fixed();
   if (fixed != nullptr && q.size(2) == 1) {
-    S2S_ASSERT(cache->length() < fixed->capacity(), "memory is reserved before each step");
     return attend_fixed(q, fixed->store(layer_, k, v, spec.window), spec);
   }
-  const auto [keys, values] = cache->append(layer_, k, v, spec.window);
-  return attend(q, keys, values, spec);
+  const std::vector<SeenKeys> seen = info.state->append(layer_, k, v, spec.window, info.rows);
+  if (seen.size() == 1) return attend(q, seen[0].k, seen[0].v, spec);
+  std::vector<at::Tensor> rows;
+  for (size_t b = 0; b < seen.size(); ++b) {
+    rows.push_back(attend(q.narrow(0, static_cast<int64_t>(b), 1), seen[b].k, seen[b].v, spec));
+  }
+  return at::cat(rows);
 }
 
 }  // namespace s2s

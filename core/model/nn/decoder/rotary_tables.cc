@@ -143,10 +143,48 @@ std::pair<at::Tensor, at::Tensor> RotaryTables::at_positions(int64_t begin, int6
   return {table.cos_TD.narrow(0, begin, count), table.sin_TD.narrow(0, begin, count)};
 }
 
-std::pair<at::Tensor, at::Tensor> RotaryTables::at_position(const at::Tensor& position_1,
-                                                            int64_t end) {
-  grow(short_, end, 0, position_1.device());
-  return {short_.cos_TD.index_select(0, position_1), short_.sin_TD.index_select(0, position_1)};
+void RotaryTables::begin_step(at::Device device, at::ScalarType dtype) {
+  device_ = device;
+  dtype_ = dtype;
+  made_ = {};
+}
+
+namespace {
+
+bool are_same(const Positions& a, const Positions& b) {
+  return a.begin == b.begin && a.end == b.end && a.row_begins == b.row_begins &&
+         a.own_N.is_same(b.own_N);
+}
+
+}  // namespace
+
+const std::pair<at::Tensor, at::Tensor>& RotaryTables::of(const Positions& positions,
+                                                          int64_t num_columns) {
+  if (made_.first.defined() && made_columns_ == num_columns && are_same(made_for_, positions)) {
+    return made_;
+  }
+  const auto [cos_ND, sin_ND] = tables_of(positions, num_columns);
+  made_for_ = positions;
+  made_columns_ = num_columns;
+  made_ = {cos_ND.to(dtype_), sin_ND.to(dtype_)};
+  return made_;
+}
+
+std::pair<at::Tensor, at::Tensor> RotaryTables::tables_of(const Positions& positions,
+                                                          int64_t num_columns) {
+  if (positions.own_N.defined()) {
+    const auto [cos_TD, sin_TD] = at_positions(0, positions.end, device_);
+    return {cos_TD.index_select(0, positions.own_N), sin_TD.index_select(0, positions.own_N)};
+  }
+  if (positions.row_begins.empty()) return at_positions(positions.begin, num_columns, device_);
+  std::vector<at::Tensor> cosines, sines;
+  for (const int64_t begin : positions.row_begins) {
+    longest_ = 0;  // texts of other rows do not count
+    const auto [cos_TD, sin_TD] = at_positions(begin, num_columns, device_);
+    cosines.push_back(cos_TD);
+    sines.push_back(sin_TD);
+  }
+  return {at::cat(cosines), at::cat(sines)};
 }
 
 }  // namespace s2s

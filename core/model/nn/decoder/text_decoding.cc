@@ -23,9 +23,9 @@ bool is_ended(const std::vector<int64_t>& tokens, const TextDecoding& decoding) 
 }
 
 /// Logits [B, V] float32 of the last position of x [B, T, H].
-at::Tensor last_logits(Backbone& llm, const at::Tensor& x_BTH, KvCache& cache) {
+at::Tensor last_logits(Backbone& llm, const at::Tensor& x_BTH, SequenceState& state) {
   SequenceInfo info;
-  info.cache = &cache;
+  info.state = &state;
   const at::Tensor hidden_BTH = llm(x_BTH, info);
   const at::Tensor last = hidden_BTH.narrow(1, hidden_BTH.size(1) - 1, 1);
   return llm.logits(last).squeeze(1).to(at::kFloat);
@@ -38,7 +38,7 @@ class Rows {
       : llm_(llm),
         prompts_(prompts),
         decoding_(decoding),
-        cache_(llm.shape().num_layers),
+        state_(llm.shape().num_layers),
         sampler_(decoding.sampling),
         answers_(prompts.size()),
         done_(prompts.size(), false) {
@@ -58,20 +58,20 @@ class Rows {
   }
 
   std::vector<std::vector<int64_t>> run() {
-    cache_.reserve(so_far_.size(1), device());
+    state_.reserve(so_far_.size(1), device());
     std::vector<at::Tensor> begins;
     for (const PromptEmbeddings& prompt : prompts_) {
       begins.push_back(prompt.x_TH.narrow(0, 0, shortest_));
     }
-    at::Tensor logits_BV = last_logits(llm_, at::stack(begins), cache_);
+    at::Tensor logits_BV = last_logits(llm_, at::stack(begins), state_);
     choose(logits_BV, shortest_);
     for (int64_t position = shortest_; goes_on();) {
       if (is_done()) {  // a pass that only other ranks need
-        KvCache unused(llm_.shape().num_layers);
+        SequenceState unused(llm_.shape().num_layers);
         last_logits(llm_, inputs(position), unused);
         continue;
       }
-      logits_BV = last_logits(llm_, inputs(position), cache_);
+      logits_BV = last_logits(llm_, inputs(position), state_);
       choose(logits_BV, ++position);
     }
     return answers_;
@@ -119,7 +119,7 @@ class Rows {
   Backbone& llm_;
   const std::vector<PromptEmbeddings>& prompts_;
   const TextDecoding& decoding_;
-  KvCache cache_;
+  SequenceState state_;
   Sampler sampler_;
   int64_t shortest_ = 0;
   at::Tensor so_far_;  // [B, positions] on the host
@@ -134,7 +134,7 @@ class Beams {
       : llm_(llm),
         prompt_(prompt),
         decoding_(decoding),
-        cache_(llm.shape().num_layers),
+        state_(llm.shape().num_layers),
         running_(static_cast<size_t>(decoding.num_beams)) {
     for (size_t i = 1; i < running_.size(); ++i) running_[i].score = kNever;  // all are the same
   }
@@ -143,10 +143,10 @@ class Beams {
     const int64_t num_beams = decoding_.num_beams;
     at::Tensor x_BTH = prompt_.x_TH.unsqueeze(0).expand({num_beams, -1, -1}).contiguous();
     while (true) {
-      const at::Tensor log_probs = last_logits(llm_, x_BTH, cache_).log_softmax(-1);
+      const at::Tensor log_probs = last_logits(llm_, x_BTH, state_).log_softmax(-1);
       const at::Tensor parents = advance(log_probs);
       if (!parents.defined()) break;
-      cache_.select_rows(parents);
+      state_.select_rows(parents);
       std::vector<int64_t> newest;
       for (const Beam& beam : running_) newest.push_back(beam.tokens.back());
       x_BTH = llm_.embed(at::tensor(newest, at::kLong).to(x_BTH.device()).unsqueeze(1));
@@ -241,7 +241,7 @@ class Beams {
   Backbone& llm_;
   const PromptEmbeddings& prompt_;
   const TextDecoding& decoding_;
-  KvCache cache_;
+  SequenceState state_;
   std::vector<Beam> running_, finished_;  // best first
   bool can_improve_ = true;
 };

@@ -3,7 +3,6 @@
 // (s2s/nn/decoder.h); write additional layers here as Blocks.
 
 #include <string>
-#include <vector>
 
 #include "s2s/nn/decoder_family.h"
 
@@ -14,6 +13,7 @@ struct Options : s2s::DecoderOptions {
   void visit(s2s::OptionVisitor& v) { DecoderOptions::visit(v); }
 };
 
+/// A family with blocks of its own also has `tensor_rows`: their part of the sharding plan.
 struct Family : s2s::DecoderFamily {
   using Options = PLUGIN_NAME::Options;
   static constexpr const char* kName = "COMPONENT_NAME";
@@ -28,8 +28,6 @@ struct Family : s2s::DecoderFamily {
   /// Converts the config.json of a Hugging Face folder. Errors: [weights/config] for keys that
   /// change the result and are not implemented.
   static s2s::Config from_hf(const s2s::Config& foreign);
-  /// How weights are split for tensor and sequence parallelism.
-  static std::vector<s2s::TensorRow> tensor_rows(const s2s::DecoderSpec& spec);
 };
 
 }  // namespace PLUGIN_NAME

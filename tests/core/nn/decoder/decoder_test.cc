@@ -32,9 +32,9 @@ s2s::DecoderSpec small_facts(int64_t kv_heads, bool tied = false) {
   return spec;
 }
 
-at::Tensor run(s2s::Decoder& model, const at::Tensor& ids, s2s::KvCache* cache = nullptr) {
+at::Tensor run(s2s::Decoder& model, const at::Tensor& ids, s2s::SequenceState* state = nullptr) {
   s2s::SequenceInfo info;
-  info.cache = cache;
+  info.state = state;
   return model.logits(model(model.embed(ids), info));
 }
 
@@ -47,23 +47,23 @@ void check_pieces(const s2s::DecoderSpec& spec, const std::vector<int64_t>& coun
   const at::Tensor whole = run(model, ids);
   for (const bool reserves : {false, true}) {
     CAPTURE(reserves);
-    s2s::KvCache cache(3);
+    s2s::SequenceState state(3);
     int64_t begin = 0;
     for (const int64_t count : counts) {
-      if (reserves) cache.reserve(begin + count, device());
-      const at::Tensor part = run(model, ids.narrow(1, begin, count), &cache);
+      if (reserves) state.reserve(begin + count, device());
+      const at::Tensor part = run(model, ids.narrow(1, begin, count), &state);
       CHECK((part - whole.narrow(1, begin, count)).abs().max().item<float>() < 2e-4);
       begin += count;
-      CHECK(cache.length() == begin);
+      CHECK(state.length() == begin);
     }
     CHECK(begin == 90);
-    CHECK(cache.capacity() == (reserves && !device().is_cpu() ? 128 : 0));
+    CHECK(state.capacity() == (reserves && !device().is_cpu() ? 128 : 0));
   }
 }
 
 }  // namespace
 
-TEST_CASE("decoding piece by piece with the cache equals the whole sequence") {
+TEST_CASE("decoding piece by piece with the state equals the whole sequence") {
   for (const int64_t kv_heads : {1, 2, 4})
     check_pieces(small_facts(kv_heads), {7, 1, 1, 66, 1, 14});
 }
@@ -88,7 +88,7 @@ s2s::DecoderSpec rich_facts(int64_t head_dim) {
 
 }  // namespace
 
-TEST_CASE("with windows, caps and head norms, piece by piece with the cache equals the whole") {
+TEST_CASE("with windows, caps and head norms, piece by piece with the state equals the whole") {
   for (const int64_t head_dim : {8, 16}) {
     for (const double soft_cap : {0.0, 1.5}) {
       s2s::DecoderSpec spec = rich_facts(head_dim);
@@ -310,7 +310,7 @@ TEST_CASE("LongRoPE has other divisors beyond the original length, and does not 
     tables.at_positions(16, 1, at::kCPU);
     FAIL("the keys before have the short factors");
   } catch (const s2s::Error& error) {
-    CHECK(error.id() == "llm/long-cache");
+    CHECK(error.id() == "llm/long-state");
   }
   CHECK(tables.is_dynamic());
 }

@@ -85,15 +85,15 @@ TEST_CASE("several positions at once lie before and after single ones") {
   CHECK(append(8, 5, 4).equal(all.narrow(2, 5, 8)));
 }
 
-TEST_CASE("a cache has memory of a fixed size on a device only") {
-  s2s::KvCache cache(1);
-  cache.reserve(10, at::kCPU);
-  CHECK(cache.capacity() == 0);
-  CHECK(cache.fixed() == nullptr);
-  cache.reserve(10, at::Device(at::kMeta));
-  CHECK(cache.capacity() == 64);
-  cache.reserve(65, at::Device(at::kMeta));
-  CHECK(cache.capacity() == 128);
-  cache.advance_host(3);
-  CHECK(cache.length() == 3);
+TEST_CASE("a state has memory of a fixed size on a device only") {
+  s2s::SequenceState state(1);
+  state.reserve(10, at::kCPU);
+  CHECK(state.capacity() == 0);
+  CHECK(state.fixed() == nullptr);
+  state.reserve(10, at::Device(at::kMeta));
+  CHECK(state.capacity() == 64);
+  state.reserve(65, at::Device(at::kMeta));
+  CHECK(state.capacity() == 128);
+  state.advance_host(3);
+  CHECK(state.length() == 3);
 }
