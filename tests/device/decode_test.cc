@@ -46,9 +46,9 @@ struct Said {
 
 /// Feeds frame after frame. `waits`: of each push.
 Said streamed(Model& model, const at::Tensor& audio_1S, at::Device device,
-              std::vector<int64_t>* waits = nullptr) {
+              std::vector<int64_t>* waits = nullptr, const SamplingOptions& sampling = {}) {
   const at::Tensor audio_S = audio_1S[0].to(device);
-  const auto session = speech_of(model).open_session();
+  const auto session = speech_of(model).open_session(sampling);
   Said said;
   std::vector<at::Tensor> codes;
   const auto take = [&](const DuplexSession::Output& out) {
@@ -149,13 +149,13 @@ TEST_CASE("after a recording that the device refused, frames are what they would
     sampling.seed = 4;
     speech_of(*twins.there).choose_tokens_by(sampling);
     const Generation plain = generated(*twins.there, audio_1S, test_device());
-    const Said plain_said = streamed(*twins.there, audio_1S, test_device());
+    const Said plain_said = streamed(*twins.there, audio_1S, test_device(), nullptr, sampling);
     GraphKernels kernels;
     kernels.refuses = true;
     offer_graphs(at::kPrivateUse1, kernels);
     check_same(generated(*twins.there, audio_1S, test_device()), plain);
     CHECK(kernels.refusals == 1);  // it is not tried again
-    const Said said = streamed(*twins.there, audio_1S, test_device());
+    const Said said = streamed(*twins.there, audio_1S, test_device(), nullptr, sampling);
     CHECK(said.text == plain_said.text);
     CHECK(said.codes_TK.equal(plain_said.codes_TK));
     CHECK(kernels.refusals == 2);

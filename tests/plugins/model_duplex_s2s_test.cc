@@ -8,6 +8,7 @@
 #include "common/capabilities.h"
 #include "plan/plan_check.h"
 #include "plugins/duplex_s2s/duplex_fixture.h"
+#include "plugins/slot_conversations.h"
 
 // Shape letters: B batch, S samples, T frames, K codebooks.
 
@@ -221,6 +222,17 @@ TEST_CASE("a session that is fed in pieces answers as the whole recording does")
     CHECK(at::cat(codes).slice(0, 0, frames).equal(whole.tokens_audio_BTK[0].slice(0, 0, frames)));
     const int64_t samples = whole.audio_lens_B[0].item<int64_t>();
     CHECK(at::cat(audio).slice(0, 0, samples).equal(whole.audio_BS[0].slice(0, 0, samples)));
+  }
+}
+
+TEST_CASE("conversations in slots say what each says alone") {
+  DuplexFixture f;
+  for (const std::string extras : {"", kExtras}) {
+    const auto model = f.make(std::string(kCodec) + (extras.empty() ? "" : ", ") + extras);
+    const Batch clips = make_batch({20, 20, 20, 20}, 9);
+    int given = 0;
+    codec_of(*model).fit([&] { return given++ == 0 ? clips.source_audio_BS[0] : at::Tensor(); });
+    check_slots(speech_of(*model), clips.source_audio_BS);
   }
 }
 

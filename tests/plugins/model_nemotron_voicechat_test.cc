@@ -10,6 +10,7 @@
 #include "compare/reference_file.h"
 #include "plan/plan_check.h"
 #include "plugins/built_plugins.h"
+#include "plugins/slot_conversations.h"
 #include "s2s/error.h"
 #include "s2s/nn/weights.h"
 
@@ -76,6 +77,13 @@ TEST_CASE("a session answers piece by piece what generate answers to the whole r
   CHECK(at::allclose(heard_S, whole.audio_BS[0], 1e-4, 1e-5));
   CHECK(whole.audio_BS.abs().max().item<double>() > 1e-3);
   CHECK(speech.answer_sample_rate_hz() == 1000);
+}
+
+TEST_CASE("conversations in slots say what each says alone") {
+  Fixture f;
+  const auto model = f.model();
+  const at::Tensor audio_S = f.file.input("source_audio")[0];
+  check_slots(speech_of(*model), at::stack({audio_S, audio_S * 0.5, audio_S.flip(0), -audio_S}));
 }
 
 TEST_CASE("its tensors have NeMo's names, and its plan covers each of them once") {

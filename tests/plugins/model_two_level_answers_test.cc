@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "plugins/slot_conversations.h"
 #include "plugins/two_level/made_model.h"
 #include "s2s/nn/token_sampling.h"
 
@@ -53,8 +54,9 @@ struct Answer {
 };
 
 /// `late`: frames that the codec waits for.
-Answer live(AnswersSpeech& speech, const at::Tensor& audio_S, int64_t chunk, int64_t late) {
-  const auto session = speech.open_session();
+Answer live(AnswersSpeech& speech, const SamplingOptions& sampling, const at::Tensor& audio_S,
+            int64_t chunk, int64_t late) {
+  const auto session = speech.open_session(sampling);
   REQUIRE(session != nullptr);
   Answer answer;
   for (int64_t begin = 0; begin < audio_S.size(0); begin += chunk) {
@@ -85,7 +87,7 @@ TEST_CASE("a live session of Moshi says what it says to the whole recording") {
       for (const int64_t chunk : {int64_t{1280}, int64_t{1000}, int64_t{3000}}) {
         CAPTURE(std::string(codec).substr(0, 30));
         CAPTURE(chunk);
-        const Answer answer = live(speech, audio_S, chunk, late);
+        const Answer answer = live(speech, sampling, audio_S, chunk, late);
         CHECK(at::equal(at::tensor(answer.text, at::kLong), whole.tokens_text_BT[0]));
         CHECK(at::equal(at::cat(answer.codes), whole.tokens_audio_BTK[0]));
         CHECK(at::allclose(at::cat(answer.audio), whole.audio_BS[0], 1e-4, 1e-5));
@@ -94,6 +96,12 @@ TEST_CASE("a live session of Moshi says what it says to the whole recording") {
   }
   const auto deaf = fixture.make(kMoshi);
   CHECK(speech_of(*deaf).open_session() == nullptr);
+}
+
+TEST_CASE("conversations of Moshi in slots say what each says alone") {
+  TwoLevelModels fixture;
+  const auto model = fixture.make(kMoshi, kMimiCodec);
+  check_slots(speech_of(*model), at::randn({4, 20000}, generator_of(6)) * 0.1);
 }
 
 TEST_CASE("codes that the codec lacks sound like silence") {

@@ -83,7 +83,7 @@ class PipedSession {
         device_(device),
         text_(model.tokenizer()),
         pending_S_(at::empty({0}, at::kFloat)),
-        session_(model.open_session()) {}
+        session_(model.open_session(arguments.sampling)) {}
 
   /// Begins the output. `is_wav`: the input is WAV.
   void begin(bool is_wav) {
@@ -283,8 +283,7 @@ void check_pipe(const GenerateArguments& arguments) {
 
 ExitCode answer_pipe(const GenerateArguments& arguments, const std::string& type,
                      AnswersSpeech& speech, at::Device device, Log& log) {
-  speech.choose_tokens_by(arguments.sampling);
-  if (speech.open_session() == nullptr) throw_no_capability(type, kFrameByFrame);
+  if (speech.open_sessions(1) == nullptr) throw_no_capability(type, kFrameByFrame);
   if (!arguments.output.empty()) {
     const fs::path folder = arguments.output;
     require_new(

@@ -52,12 +52,12 @@ void append(Answer& answer, std::vector<at::Tensor>& audio, std::vector<at::Tens
 }
 
 /// Feeds the audio frame by frame, like a microphone.
-Answer stream(AnswersSpeech& model, const at::Tensor& audio_S) {
+Answer stream(AnswersSpeech& model, const SamplingOptions& sampling, const at::Tensor& audio_S) {
   Answer answer;
   std::vector<at::Tensor> audio, codes;
   const int64_t hop = samples_per_frame(model);
   const auto begin = Clock::now();
-  const std::unique_ptr<DuplexSession> session = model.open_session();
+  const std::unique_ptr<DuplexSession> session = model.open_session(sampling);
   for (int64_t at = 0; at < audio_S.size(0); at += hop) {
     const auto frame = Clock::now();
     append(answer, audio, codes,
@@ -144,7 +144,8 @@ void answer_all(const GenerateArguments& arguments, AnswersSpeech& model, at::De
     const at::Tensor heard_S = inputs[i].wave.samples_S.to(device);
     const double audio_s =
         static_cast<double>(heard_S.size(0)) / static_cast<double>(model.source_sample_rate_hz());
-    const Answer answer = arguments.stream ? stream(model, heard_S) : whole(model, heard_S);
+    const Answer answer =
+        arguments.stream ? stream(model, arguments.sampling, heard_S) : whole(model, heard_S);
     const bool has_voice = model.answer_sample_rate_hz() > 0;
     const std::string wav = has_voice ? answer_wav_name(i, inputs[i].path) : "";
     const std::string file = has_voice ? (fs::path(arguments.output) / wav).string() : "";
@@ -207,7 +208,7 @@ void answer_recordings(const GenerateArguments& arguments, const std::string& ty
                        AnswersSpeech& speech, at::Device device, Log& log) {
   if (arguments.inputs.empty()) throw_no_input(type, "--input WAV");
   if (arguments.output.empty()) throw_no_input(type, "--output FOLDER");
-  if (arguments.stream && speech.open_session() == nullptr) {
+  if (arguments.stream && speech.open_sessions(1) == nullptr) {
     throw_no_capability(type, kFrameByFrame);
   }
   speech.choose_tokens_by(arguments.sampling);

@@ -12,6 +12,7 @@
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/scorer.h"
+#include "s2s/nn/token_sampling.h"
 #include "s2s/parallel/whole_parameters.h"
 #include "s2s/registry.h"
 
@@ -53,8 +54,23 @@ std::vector<std::string> RunsReferences::decoded_outputs() const {
   return {"tokens_text", "tokens_audio"};
 }
 MakesProbeBatches::~MakesProbeBatches() = default;
-DuplexSession::~DuplexSession() = default;
+DuplexSessions::~DuplexSessions() = default;
+DuplexSession::DuplexSession(std::unique_ptr<DuplexSessions> sessions,
+                             const SamplingOptions& sampling)
+    : sessions_(std::move(sessions)) {
+  sessions_->open(0, sampling);
+}
+DuplexSession::Output DuplexSession::push(const at::Tensor& samples_S) {
+  return std::move(sessions_->push({samples_S})[0]);
+}
+DuplexSession::Output DuplexSession::finish() { return sessions_->close(0); }
 AnswersSpeech::~AnswersSpeech() = default;
+std::unique_ptr<DuplexSession> AnswersSpeech::open_session(const SamplingOptions& sampling) {
+  std::unique_ptr<DuplexSessions> sessions = open_sessions(1);
+  if (sessions == nullptr) return nullptr;
+  return std::make_unique<DuplexSession>(std::move(sessions), sampling);
+}
+std::unique_ptr<DuplexSession> AnswersSpeech::open_session() { return open_session({}); }
 Generation AnswersSpeech::answer(const Batch& batch, bool decode_audio) {
   return generate(batch.source_audio_BS, batch.source_audio_lens_B, decode_audio);
 }

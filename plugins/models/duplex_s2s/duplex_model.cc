@@ -66,9 +66,9 @@ HeadWeight DuplexModel::audio_head() {
 }
 
 at::Tensor DuplexModel::audio_state(const at::Tensor& hidden_BTH, const at::Tensor& codes_BTK,
-                                    SequenceState* state) {
+                                    SequenceState* state, const std::vector<int64_t>& rows) {
   if (!parts_.speech_decoder) return hidden_BTH;
-  return parts_.speech_decoder->states(hidden_BTH, codes_BTK, state);
+  return parts_.speech_decoder->states(hidden_BTH, codes_BTK, state, rows);
 }
 
 Codec& DuplexModel::codec() {
@@ -122,10 +122,10 @@ DuplexModel::UserChannel DuplexModel::user_channel(const at::Tensor& features_BT
 }
 
 at::Tensor DuplexModel::text_state(const at::Tensor& hidden_BTH, const HeardWords& words,
-                                   SequenceState* state) {
+                                   SequenceState* state, const std::vector<int64_t>& rows) {
   CopyAttention* const copy = user_text_ ? user_text_->copy() : nullptr;
   if (copy == nullptr || !words.defined()) return hidden_BTH;
-  return copy->add_words(hidden_BTH, words, state);
+  return copy->add_words(hidden_BTH, words, state, rows);
 }
 
 std::pair<at::Tensor, at::Tensor> DuplexModel::target_codes(const Batch& batch) {

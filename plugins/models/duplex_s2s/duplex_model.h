@@ -13,9 +13,9 @@
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/perception.h"
+#include "s2s/nn/token_choice.h"
 #include "s2s/registry.h"
 #include "speech_decoder.h"
-#include "token_choice.h"
 #include "user_text.h"
 
 namespace s2s::duplex {
@@ -49,7 +49,7 @@ class DuplexModel : public Model,
   void choose_tokens_by(const SamplingOptions& sampling) override { sampling_ = sampling; }
   Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                       bool decode_audio) override;
-  std::unique_ptr<DuplexSession> open_session() override;
+  std::unique_ptr<DuplexSessions> open_sessions(int64_t num_slots) override;
   Codec& codec() override;
   Backbone& language_model() override { return *parts_.llm; }
   const Tokenizer& tokenizer() const override;
@@ -82,23 +82,28 @@ class DuplexModel : public Model,
   UserChannel user_channel(const at::Tensor& features_BTH, const at::Tensor& told_BT = {});
   /// The input of the text head: `hidden`, plus attended words if the model has `copy`.
   at::Tensor text_state(const at::Tensor& hidden_BTH, const HeardWords& words,
-                        SequenceState* state = nullptr);
+                        SequenceState* state = nullptr, const std::vector<int64_t>& rows = {});
   /// The input of the audio head: `hidden`, or what the speech decoder makes of it and of the codes
   /// of the frames before.
   at::Tensor audio_state(const at::Tensor& hidden_BTH, const at::Tensor& codes_BTK,
-                         SequenceState* state = nullptr);
-  /// The state of a conversation.
+                         SequenceState* state = nullptr, const std::vector<int64_t>& rows = {});
+  /// The state of conversations, a row each.
   struct Memory {
-    explicit Memory(const DuplexModel& model)
-        : llm(model.parts_.llm->shape().num_layers),
-          words(1),
-          speech(model.parts_.speech_decoder ? model.parts_.speech_decoder->num_layers() : 0),
-          choice(model.sampling_, model.parts_.ids) {}
+    /// For a batch, which chooses its tokens as choose_tokens_by said.
+    explicit Memory(const DuplexModel& model);
+    /// For slots, which are begun one by one.
+    Memory(const DuplexModel& model, int64_t num_slots);
+    void begin(int64_t slot, const SamplingOptions& sampling);
     SequenceState llm, words, speech;
     TokenChoice choice;
+
+   private:
+    const SpeechDecoder* decoder_ = nullptr;
   };
-  /// Predicts one frame from the user's frame and the previous frame's tokens.
-  Choice step(const UserChannel& user, const Choice& previous, Memory& memory);
+  /// Predicts one frame from the user's frame and the previous frame's tokens. `rows`: those of the
+  /// memory; empty: all.
+  Choice step(const UserChannel& user, const Choice& previous, Memory& memory,
+              const std::vector<int64_t>& rows = {});
   /// True if a graph of the device can repeat `step`. It then reads no words of the user.
   bool steps_repeat();
   Perception& perception() { return perception_; }

@@ -16,18 +16,56 @@ void write(const DuplexModel::Choice& from, DuplexModel::Choice& to) {
   to.held_B.copy_(from.held_B);
 }
 
+using Choice = DuplexModel::Choice;
+
+Choice rows_of(const Choice& all, const at::Tensor& rows) {
+  return {all.text_B.index_select(0, rows), all.codes_BK.index_select(0, rows),
+          all.held_B.index_select(0, rows)};
+}
+
+/// `all` with new values in some rows. The old tensors do not change.
+Choice with_rows(const Choice& all, const at::Tensor& rows, const Choice& some) {
+  return {all.text_B.index_copy(0, rows, some.text_B),
+          all.codes_BK.index_copy(0, rows, some.codes_BK),
+          all.held_B.index_copy(0, rows, some.held_B)};
+}
+
 }  // namespace
 
 Frames::Frames(DuplexModel& model, int64_t batch_size, int64_t num_frames)
     : model_(model),
       memory_(model),
       device_(model.named_parameters().front().tensor->device()),
+      keeps_shapes_(true),
       choice_(model.initial_choice(batch_size, device_)) {
   memory_.llm.reserve(num_frames, device_);
 }
 
-const DuplexModel::Choice& Frames::next(const DuplexModel::UserChannel& user) {
-  memory_.llm.reserve(memory_.llm.length() + 1, device_);
+Frames::Frames(DuplexModel& model, int64_t num_slots)
+    : model_(model),
+      memory_(model, num_slots),
+      device_(model.named_parameters().front().tensor->device()),
+      keeps_shapes_(num_slots == 1),
+      choice_(model.initial_choice(num_slots, device_)) {}
+
+void Frames::begin(int64_t slot, const SamplingOptions& sampling) {
+  memory_.begin(slot, sampling);
+  recorded_ = nullptr;  // it draws from the last conversation's random numbers
+  may_record_ = true;
+  const at::Tensor row = at::tensor({slot}, at::kLong).to(device_);
+  choice_ = with_rows(choice_, row, model_.initial_choice(1, device_));
+}
+
+Choice Frames::next(const DuplexModel::UserChannel& user, const std::vector<int64_t>& slots) {
+  if (slots.empty() || choice_.text_B.size(0) == 1) return next_of_all(user);
+  const at::Tensor rows = at::tensor(slots, at::kLong).to(device_);
+  const Choice chosen = model_.step(user, rows_of(choice_, rows), memory_, slots);
+  choice_ = with_rows(choice_, rows, chosen);
+  return chosen;
+}
+
+const Choice& Frames::next_of_all(const DuplexModel::UserChannel& user) {
+  if (keeps_shapes_) memory_.llm.reserve(memory_.llm.length() + 1, device_);
   const bool has_moved = capacity_ != memory_.llm.capacity();
   capacity_ = memory_.llm.capacity();
   if (has_moved) recorded_ = nullptr;
@@ -47,7 +85,7 @@ const DuplexModel::Choice& Frames::next(const DuplexModel::UserChannel& user) {
 
 bool Frames::repeats() const {
   // Autocast frees its copies of the weights at the end of its scope.
-  return may_record_ && !device_.is_cpu() && memory_.choice.steps_repeat() &&
+  return may_record_ && keeps_shapes_ && !device_.is_cpu() && memory_.choice.steps_repeat() &&
          model_.steps_repeat() && !at::autocast::is_autocast_enabled(device_.type());
 }
 

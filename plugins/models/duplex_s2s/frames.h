@@ -7,15 +7,23 @@
 
 namespace s2s::duplex {
 
-/// Decodes the frames of one conversation, or of one batch of them. The host waits for nothing.
+/// Decodes the frames of a batch of conversations, or of conversations in slots. The host waits for
+/// nothing.
 class Frames {
  public:
-  /// num_frames: how many are expected; 0: not known.
+  /// Of a batch. num_frames: how many are expected.
   Frames(DuplexModel& model, int64_t batch_size, int64_t num_frames);
-  /// Predicts the next frame from the user's frame [B, 1, H].
-  const DuplexModel::Choice& next(const DuplexModel::UserChannel& user);
+  /// Of slots.
+  Frames(DuplexModel& model, int64_t num_slots);
+  /// Begins a conversation in a slot.
+  void begin(int64_t slot, const SamplingOptions& sampling);
+  /// Predicts the next frame from the user's frame [B, 1, H] of these slots; empty: all.
+  DuplexModel::Choice next(const DuplexModel::UserChannel& user,
+                           const std::vector<int64_t>& slots = {});
 
  private:
+  /// Of all rows, recorded where that can be.
+  const DuplexModel::Choice& next_of_all(const DuplexModel::UserChannel& user);
   /// A frame on memory that stays where it is.
   struct Recorded {
     std::unique_ptr<DeviceGraph> graph;
@@ -28,6 +36,7 @@ class Frames {
   DuplexModel& model_;
   DuplexModel::Memory memory_;
   at::Device device_;
+  bool keeps_shapes_;  // all rows are in each step, on memory that is reserved
   DuplexModel::Choice choice_;
   std::unique_ptr<Recorded> recorded_;
   bool may_record_ = true;

@@ -8,6 +8,7 @@
 #include "frames.h"
 #include "s2s/nn/eval_scope.h"
 #include "s2s/nn/full_precision.h"
+#include "s2s/nn/slot_sessions.h"
 
 namespace s2s::duplex {
 
@@ -18,23 +19,52 @@ DuplexModel::Choice DuplexModel::initial_choice(int64_t batch_size, at::Device d
           at::full({batch_size}, parts_.ids.pad, options)};
 }
 
+namespace {
+
+std::vector<int64_t> marks_of(const SpecialIds& ids) { return {ids.pad, ids.bos, ids.eos}; }
+
+}  // namespace
+
+DuplexModel::Memory::Memory(const DuplexModel& model)
+    : llm(model.parts_.llm->shape().num_layers),
+      words(1),
+      speech(model.parts_.speech_decoder ? model.parts_.speech_decoder->num_layers() : 0),
+      choice(model.sampling_, marks_of(model.parts_.ids)) {}
+
+DuplexModel::Memory::Memory(const DuplexModel& model, int64_t num_slots)
+    : llm(model.parts_.llm->shape().num_layers, num_slots),
+      words(1, num_slots),
+      speech(model.parts_.speech_decoder ? model.parts_.speech_decoder->num_layers() : 0,
+             model.parts_.speech_decoder ? model.parts_.speech_decoder->state_rows(num_slots) : 0),
+      choice(TokenChoice::of_slots(num_slots, marks_of(model.parts_.ids))),
+      decoder_(model.parts_.speech_decoder.get()) {}
+
+void DuplexModel::Memory::begin(int64_t slot, const SamplingOptions& sampling) {
+  llm.reset_row(slot);
+  words.reset_row(slot);
+  if (decoder_ != nullptr) decoder_->reset(speech, slot);
+  choice.begin(slot, sampling);
+}
+
 DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& previous,
-                                      Memory& memory) {
+                                      Memory& memory, const std::vector<int64_t>& rows) {
   const at::Tensor said_B1H =
       add_codes(user.frames_BTH + text_embedding(previous.text_B.unsqueeze(1)),
                 previous.codes_BK.unsqueeze(1));
   const at::Tensor x_B1H = add_held_text(said_B1H, previous.held_B.unsqueeze(1));
   SequenceInfo info;
   info.state = &memory.llm;
+  info.rows = rows;
   const at::Tensor hidden_B1H = (*parts_.llm)(x_B1H, info);
-  const at::Tensor text_BH = text_state(hidden_B1H, user.words, &memory.words).squeeze(1);
+  const at::Tensor text_BH = text_state(hidden_B1H, user.words, &memory.words, rows).squeeze(1);
   // NeMo skips a family's final soft cap, here as in training.
-  const at::Tensor text = memory.choice.text(parts_.llm->logits(text_BH, /*soft_cap=*/false));
+  const at::Tensor text = memory.choice.text(parts_.llm->logits(text_BH, /*soft_cap=*/false), rows);
+  memory.choice.said(text, rows);
   const at::Tensor audio_BH =
-      audio_state(hidden_B1H, previous.codes_BK.unsqueeze(1), &memory.speech).squeeze(1);
-  const at::Tensor codes =
-      memory.choice.codes(head_logits(audio_BH, audio_head(), parts_.num_codebooks)
-                              .view({audio_BH.size(0), parts_.num_codebooks, -1}));
+      audio_state(hidden_B1H, previous.codes_BK.unsqueeze(1), &memory.speech, rows).squeeze(1);
+  const at::Tensor logits_BKV = head_logits(audio_BH, audio_head(), parts_.num_codebooks)
+                                    .view({audio_BH.size(0), parts_.num_codebooks, -1});
+  const at::Tensor codes = memory.choice.codes(logits_BKV, rows);
   return {text, codes, at::where(text.eq(parts_.ids.pad), previous.held_B, text)};
 }
 
@@ -65,7 +95,7 @@ Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& l
   Frames frames(*this, audio_BS.size(0), user.frames_BTH.size(1));
   std::vector<at::Tensor> text, codes;
   for (int64_t t = 0; t < user.frames_BTH.size(1); ++t) {
-    const Choice& choice = frames.next(user.narrow(t, 1));
+    const Choice choice = frames.next(user.narrow(t, 1));
     text.push_back(choice.text_B);
     codes.push_back(choice.codes_BK);
   }
@@ -95,68 +125,37 @@ Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& l
 
 namespace {
 
-class Session : public DuplexSession {
+class Slots final : public SlotDecoder {
  public:
-  explicit Session(DuplexModel& model)
-      : model_(model),
-        eval_(model),
-        encoder_(model.perception().open_stream(1)),
-        decoder_(model.codec().open_stream(1)),
-        silence_K_(model.codec().silence_codes().cpu()),
-        frames_(model, 1, 0) {}
+  Slots(DuplexModel& model, int64_t num_slots)
+      : model_(model), silence_K_(model.codec().silence_codes().cpu()), frames_(model, num_slots) {}
 
-  Output push(const at::Tensor& samples_S) override {
-    const at::NoGradGuard no_grad;
-    return answer(encoder_->push(samples_S.unsqueeze(0)), /*last=*/false);
+  void begin(int64_t slot, const SamplingOptions& sampling) override {
+    frames_.begin(slot, sampling);
   }
-
-  Output finish() override {
-    const at::NoGradGuard no_grad;
-    return answer(encoder_->finish(), /*last=*/true);
+  at::Tensor next(const at::Tensor& heard_BH, const std::vector<int64_t>& slots) override {
+    const DuplexModel::Choice choice =
+        frames_.next(model_.user_channel(heard_BH.unsqueeze(1)), slots);
+    return at::cat({choice.text_B.unsqueeze(1), choice.codes_BK}, 1);
+  }
+  std::unique_ptr<EncoderStream> open_listener() override {
+    return model_.perception().open_stream(1);
+  }
+  std::unique_ptr<CodecStream> open_speaker() override { return model_.codec().open_stream(1); }
+  at::Tensor spoken(const at::Tensor& codes_TK) override {
+    return replace_control_codes(codes_TK, silence_K_, model_.speech_ids());
   }
 
  private:
-  /// Decodes the new frames and returns their tokens [T, 1 + K] on the CPU, text first. The host
-  /// waits for the device once.
-  at::Tensor tokens_of(const at::Tensor& frames_1TH) {
-    const DuplexModel::UserChannel user = model_.user_channel(frames_1TH);
-    std::vector<at::Tensor> tokens;
-    for (int64_t t = 0; t < user.frames_BTH.size(1); ++t) {
-      const DuplexModel::Choice& choice = frames_.next(user.narrow(t, 1));
-      tokens.push_back(at::cat({choice.text_B.unsqueeze(1), choice.codes_BK}, 1));
-    }
-    return at::cat(tokens).cpu();
-  }
-
-  Output answer(const at::Tensor& frames_1TH, bool last) {
-    Output out;
-    std::vector<at::Tensor> audio;
-    out.codes_TK = at::empty({0, 0}, at::kLong);
-    if (frames_1TH.size(1) > 0) {
-      const at::Tensor tokens = tokens_of(frames_1TH);
-      out.text_tokens = to_vector(tokens.select(1, 0));
-      out.codes_TK = tokens.narrow(1, 1, tokens.size(1) - 1);
-      const at::Tensor spoken_KT =
-          replace_control_codes(out.codes_TK, silence_K_, model_.speech_ids()).t();
-      audio.push_back(decoder_->push(spoken_KT.unsqueeze(0).contiguous()));
-    }
-    if (last) audio.push_back(decoder_->finish());
-    out.audio_S = (audio.empty() ? at::empty({1, 0}) : at::cat(audio, 1)).squeeze(0);
-    return out;
-  }
-
   DuplexModel& model_;
-  EvalScope eval_;
-  std::unique_ptr<EncoderStream> encoder_;
-  std::unique_ptr<CodecStream> decoder_;
   at::Tensor silence_K_;
   Frames frames_;
 };
 
 }  // namespace
 
-std::unique_ptr<DuplexSession> DuplexModel::open_session() {
-  return std::make_unique<Session>(*this);
+std::unique_ptr<DuplexSessions> DuplexModel::open_sessions(int64_t num_slots) {
+  return slot_sessions(*this, std::make_unique<Slots>(*this, num_slots), num_slots);
 }
 
 }  // namespace s2s::duplex

@@ -185,7 +185,7 @@ at::Tensor SpeechDecoder::with_positions(const at::Tensor& x_BTD, const Sequence
 }
 
 at::Tensor SpeechDecoder::states(const at::Tensor& hidden_BTH, const at::Tensor& codes_BTK,
-                                 SequenceState* state) {
+                                 SequenceState* state, const std::vector<int64_t>& rows) {
   const at::Tensor heard = options_.detach_input ? hidden_BTH.detach() : hidden_BTH;
   at::Tensor x = input_proj_ ? (*input_proj_)(heard) : heard;
   const bool guided = options_.guides() && state != nullptr;
@@ -202,17 +202,26 @@ at::Tensor SpeechDecoder::states(const at::Tensor& hidden_BTH, const at::Tensor&
   }
   SequenceInfo info;
   info.state = state;
+  info.rows = rows;
+  if (guided) {  // the second half of the rows has no hidden states
+    for (const int64_t row : rows) info.rows.push_back(row + state->num_rows() / 2);
+  }
   x = with_positions(x, info);
   if (options_.p_dropout > 0) x = at::dropout(x, options_.p_dropout, is_training());
   for (const auto& layer : layers_) x = (*layer)(x, info);
-  if (state != nullptr) state->advance(hidden_BTH.size(1));
+  if (state != nullptr) state->advance(hidden_BTH.size(1), info.rows);
   if (norm_out_) x = (*norm_out_)(x);
   if (options_.p_dropout_out > 0) x = at::dropout(x, options_.p_dropout_out, is_training());
   if (!guided) return x;
   // The head is affine and the two factors add up to one, so that guidance may come before it.
-  const int64_t rows = hidden_BTH.size(0);
-  return x.narrow(0, rows, rows) * (1 - options_.cfg_scale) +
-         x.narrow(0, 0, rows) * options_.cfg_scale;
+  const int64_t count = hidden_BTH.size(0);
+  return x.narrow(0, count, count) * (1 - options_.cfg_scale) +
+         x.narrow(0, 0, count) * options_.cfg_scale;
+}
+
+void SpeechDecoder::reset(SequenceState& state, int64_t conversation) const {
+  state.reset_row(conversation);
+  if (options_.guides()) state.reset_row(conversation + state.num_rows() / 2);
 }
 
 ShardPlan SpeechDecoder::configure_model() const {

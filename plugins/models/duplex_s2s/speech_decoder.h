@@ -22,14 +22,19 @@ class SpeechDecoder : public Block {
   ~SpeechDecoder() override;
 
   int64_t num_layers() const { return options_.n_layers; }
+  /// Rows of the state of so many conversations: twice as many with guidance.
+  int64_t state_rows(int64_t conversations) const {
+    return options_.guides() ? 2 * conversations : conversations;
+  }
 
   /// The input of the head, [B, T, D], for hidden states [B, T, H] and the codes [B, T, K] of the
   /// frames before. Without a state: whole conversations, and in training mode the chance to drop
-  /// the hidden states. With a state: the next frame (T = 1), guided. With guidance, the state's
-  /// rows are those of the batch twice.
+  /// the hidden states. With a state: the next frame (T = 1), guided. `rows`: the
+  /// conversations of the state that the batch continues; empty: all.
   /// Errors: [model/speech-decoder-length].
   at::Tensor states(const at::Tensor& hidden_BTH, const at::Tensor& codes_BTK,
-                    SequenceState* state = nullptr);
+                    SequenceState* state = nullptr, const std::vector<int64_t>& rows = {});
+  void reset(SequenceState& state, int64_t conversation) const;
   /// Its output to logits over all codebooks.
   Linear& head() { return final_proj_; }
   /// Rows and units, with paths relative to this block.

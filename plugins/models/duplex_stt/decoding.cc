@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "prompts.h"
+#include "s2s/nn/eval_scope.h"
+#include "s2s/nn/slot_sessions.h"
 
 namespace s2s::stt {
 namespace {
@@ -31,32 +33,32 @@ void keep_last(std::deque<at::Tensor>& frames, const at::Tensor& tokens_B, int64
 }  // namespace
 
 TurnRules::TurnRules(const DecodingOptions& options, const SttParts& parts)
-    : options_(options), parts_(parts) {}
+    : options_(&options), parts_(&parts) {}
 
 bool TurnRules::knows_enough() const {
-  return frame_ > 0 && frame_ >= options_.force_turn_taking_pad_window;
+  return frame_ > 0 && frame_ >= options_->force_turn_taking_pad_window;
 }
 
 at::Tensor TurnRules::has_ended(const at::Tensor& user_B) const {
-  const at::Tensor says_so = is_any_of(user_B, parts_.user_eos);
-  const int64_t window = options_.force_turn_taking_pad_window;
+  const at::Tensor says_so = is_any_of(user_B, parts_->user_eos);
+  const int64_t window = options_->force_turn_taking_pad_window;
   // Silence counts behind a token, so it needs the frame in front of the window.
   if (window == 0 || static_cast<int64_t>(user_.size()) <= window) return says_so;
-  at::Tensor is_silent = user_.front().ne(parts_.ids.pad);
+  at::Tensor is_silent = user_.front().ne(parts_->ids.pad);
   for (size_t i = 1; i < user_.size(); ++i) {
-    is_silent = is_silent.logical_and(user_[i].eq(parts_.ids.pad));
+    is_silent = is_silent.logical_and(user_[i].eq(parts_->ids.pad));
   }
   return says_so.logical_or(is_silent);
 }
 
 at::Tensor TurnRules::agent_tokens(const FrameTokens& chosen, const at::Tensor& is_prompt_B) {
-  if (!options_.force_turn_taking || !chosen.user_B.defined()) return chosen.agent_B;
+  if (!options_->force_turn_taking || !chosen.user_B.defined()) return chosen.agent_B;
   at::Tensor agent_B = chosen.agent_B;
   if (knows_enough()) {
-    const SpecialIds& ids = parts_.ids;
+    const SpecialIds& ids = parts_->ids;
     const at::Tensor ended = has_ended(chosen.user_B);
     const at::Tensor began =
-        is_any_of(chosen.user_B, parts_.user_bos).logical_and(ended.logical_not());
+        is_any_of(chosen.user_B, parts_->user_bos).logical_and(ended.logical_not());
     at::Tensor begins = ended.logical_and(occurs(agent_, ids.bos).logical_not());
     at::Tensor ends = began.logical_and(occurs(agent_, ids.eos).logical_not());
     if (is_prompt_B.defined()) {
@@ -65,48 +67,50 @@ at::Tensor TurnRules::agent_tokens(const FrameTokens& chosen, const at::Tensor& 
     }
     agent_B = at::where(begins, ids.bos, at::where(ends, ids.eos, agent_B));
   }
-  keep_last(agent_, agent_B, options_.force_turn_taking_threshold);
-  keep_last(user_, chosen.user_B, options_.force_turn_taking_pad_window + 1);
+  keep_last(agent_, agent_B, options_->force_turn_taking_threshold);
+  keep_last(user_, chosen.user_B, options_->force_turn_taking_pad_window + 1);
   ++frame_;
   return agent_B;
 }
 
-AgentChoice::AgentChoice(const SamplingOptions& options, const SpecialIds& ids)
-    : draws_(options.temperature > 0),
-      has_guards_(options.repetition_penalty != 1 || options.no_repeat_ngram_size > 0),
-      ids_(ids),
-      sampler_(options) {}
+namespace {
 
-at::Tensor AgentChoice::next(const at::Tensor& logits_BV) {
-  if (!draws_ && !has_guards_) return logits_BV.argmax(-1);
-  const at::Tensor words_BT =
-      words_.empty() ? at::empty({logits_BV.size(0), 0}, logits_BV.options().dtype(at::kLong))
-                     : at::stack(words_, 1);
-  const at::Tensor chosen_B = sampler_.next(logits_BV, words_BT);
-  if (has_guards_) {
-    words_.push_back(chosen_B.masked_fill(is_any_of(chosen_B, {ids_.pad, ids_.bos, ids_.eos}), -1));
-  }
-  return chosen_B;
-}
+std::vector<int64_t> marks_of(const SpecialIds& ids) { return {ids.pad, ids.bos, ids.eos}; }
 
-Conversation::Conversation(SttModel& model, int64_t batch_size)
+}  // namespace
+
+Conversation::Conversation(SttModel& model, int64_t num_rows, TokenChoice choice, size_t num_rules)
     : model_(model),
-      state_(model.llm().shape().num_layers),
-      choice_(model.sampling(), model.parts().ids),
-      rules_(model.options().decoding, model.parts()) {
+      state_(std::make_unique<SequenceState>(model.llm().shape().num_layers, num_rows)),
+      choice_(std::move(choice)),
+      rules_(num_rules, TurnRules(model.options().decoding, model.parts())) {
   const auto options = at::TensorOptions().dtype(at::kLong).device(
       model.named_parameters().front().tensor->device());
-  last_.agent_B = at::full({batch_size}, model.parts().ids.pad, options);
+  last_.agent_B = at::full({num_rows}, model.parts().ids.pad, options);
   if (model.asr_head() != nullptr) last_.user_B = last_.agent_B;
 }
 
-const FrameTokens& Conversation::next(const at::Tensor& frame_B1H, const at::Tensor& is_prompt_B) {
-  const bool has_user = last_.user_B.defined();
-  const at::Tensor x_B1H = model_.decoding_embeds(
-      frame_B1H, last_.agent_B.unsqueeze(1), has_user ? last_.user_B.unsqueeze(1) : at::Tensor());
-  SequenceInfo info;
-  info.state = &state_;
-  const at::Tensor hidden_BH = model_.llm()(x_B1H, info).squeeze(1);
+Conversation::Conversation(SttModel& model, int64_t batch_size)
+    : Conversation(model, batch_size, TokenChoice(model.sampling(), marks_of(model.parts().ids)),
+                   1) {}
+
+Conversation Conversation::of_slots(SttModel& model, int64_t num_slots) {
+  return {model, num_slots, TokenChoice::of_slots(num_slots, marks_of(model.parts().ids)),
+          static_cast<size_t>(num_slots)};
+}
+
+void Conversation::begin(int64_t slot, const SamplingOptions& sampling) {
+  state_->reset_row(slot);
+  choice_.begin(slot, sampling);
+  rules_[static_cast<size_t>(slot)] = TurnRules(model_.options().decoding, model_.parts());
+  const at::Tensor row = at::tensor({slot}, at::kLong).to(last_.agent_B.device());
+  for (at::Tensor* const tokens : {&last_.agent_B, &last_.user_B}) {
+    if (tokens->defined()) *tokens = tokens->index_fill(0, row, model_.parts().ids.pad);
+  }
+}
+
+FrameTokens Conversation::chosen_tokens(const at::Tensor& hidden_BH,
+                                        const std::vector<int64_t>& slots) {
   // NeMo skips a family's final soft cap, here as in training.
   at::Tensor logits_BV = model_.llm().logits(hidden_BH, /*soft_cap=*/false);
   const DecodingOptions& decoding = model_.options().decoding;
@@ -116,17 +120,56 @@ const FrameTokens& Conversation::next(const at::Tensor& frame_B1H, const at::Ten
                                   {ids.eos, decoding.inference_eos_boost}}) {
     if (boost != 0) logits_BV.select(-1, id).add_(boost);
   }
-  FrameTokens chosen{choice_.next(logits_BV), {}};
-  if (has_user) {
+  FrameTokens chosen{choice_.text(logits_BV, slots), {}};
+  choice_.said(chosen.agent_B, slots);
+  if (last_.user_B.defined()) {
     chosen.user_B = head_logits(hidden_BH, model_.asr_head()->head()).argmax(-1);
   }
-  if (is_prompt_B.defined()) {
-    chosen.agent_B = at::where(is_prompt_B, ids.pad, chosen.agent_B);
-    if (has_user) chosen.user_B = at::where(is_prompt_B, ids.pad, chosen.user_B);
+  return chosen;
+}
+
+at::Tensor Conversation::ruled(const FrameTokens& chosen, const at::Tensor& is_prompt_B,
+                               const std::vector<int64_t>& slots) {
+  if (rules_.size() == 1) return rules_.front().agent_tokens(chosen, is_prompt_B);
+  const auto row_of = [](const at::Tensor& rows, int64_t b) {
+    return rows.defined() ? rows.narrow(0, b, 1) : rows;
+  };
+  std::vector<at::Tensor> agent;
+  for (int64_t b = 0; b < chosen.agent_B.size(0); ++b) {
+    const auto slot = static_cast<size_t>(slots.empty() ? b : slots[static_cast<size_t>(b)]);
+    const FrameTokens own = {row_of(chosen.agent_B, b), row_of(chosen.user_B, b)};
+    agent.push_back(rules_[slot].agent_tokens(own, row_of(is_prompt_B, b)));
   }
-  chosen.agent_B = rules_.agent_tokens(chosen, is_prompt_B);
-  last_ = chosen;
-  return last_;
+  return at::cat(agent);
+}
+
+FrameTokens Conversation::next(const at::Tensor& frame_B1H, const at::Tensor& is_prompt_B,
+                               const std::vector<int64_t>& slots) {
+  const bool are_some = !slots.empty() && last_.agent_B.size(0) > 1;
+  at::Tensor rows;
+  FrameTokens last = last_;
+  if (are_some) {
+    rows = at::tensor(slots, at::kLong).to(last_.agent_B.device());
+    last.agent_B = last_.agent_B.index_select(0, rows);
+    if (last_.user_B.defined()) last.user_B = last_.user_B.index_select(0, rows);
+  }
+  const at::Tensor x_B1H =
+      model_.decoding_embeds(frame_B1H, last.agent_B.unsqueeze(1),
+                             last.user_B.defined() ? last.user_B.unsqueeze(1) : at::Tensor());
+  SequenceInfo info;
+  info.state = state_.get();
+  info.rows = slots;
+  FrameTokens chosen = chosen_tokens(model_.llm()(x_B1H, info).squeeze(1), slots);
+  if (is_prompt_B.defined()) {
+    const int64_t pad = model_.parts().ids.pad;
+    chosen.agent_B = at::where(is_prompt_B, pad, chosen.agent_B);
+    if (chosen.user_B.defined()) chosen.user_B = at::where(is_prompt_B, pad, chosen.user_B);
+  }
+  chosen.agent_B = ruled(chosen, is_prompt_B, slots);
+  if (!are_some) return last_ = chosen;
+  last_.agent_B = last_.agent_B.index_copy(0, rows, chosen.agent_B);
+  if (last_.user_B.defined()) last_.user_B = last_.user_B.index_copy(0, rows, chosen.user_B);
+  return chosen;
 }
 
 DecodedTokens decode(SttModel& model, const at::Tensor& audio_BS, const at::Tensor& lengths_B,
@@ -145,7 +188,7 @@ DecodedTokens decode(SttModel& model, const at::Tensor& audio_BS, const at::Tens
   std::vector<at::Tensor> agent, user;
   for (int64_t t = 0; t < frames_BTH.size(1); ++t) {
     const at::Tensor is_prompt_B = prompts.any() ? prompts.lens_B.gt(t) : at::Tensor();
-    const FrameTokens& tokens = conversation.next(frames_BTH.narrow(1, t, 1), is_prompt_B);
+    const FrameTokens tokens = conversation.next(frames_BTH.narrow(1, t, 1), is_prompt_B);
     agent.push_back(tokens.agent_B);
     if (tokens.user_B.defined()) user.push_back(tokens.user_B);
   }
@@ -197,46 +240,31 @@ Prompts own_prompts(const SttParts& parts, int64_t rows, at::Device device) {
           at::full({rows}, length, at::TensorOptions(at::kLong).device(device))};
 }
 
-class Session : public DuplexSession {
+class Slots final : public SlotDecoder {
  public:
-  explicit Session(SttModel& model)
-      : eval_(model), encoder_(model.perception().open_stream(1)), conversation_(model, 1) {
-    const at::NoGradGuard no_grad;
-    const at::Device device = model.named_parameters().front().tensor->device();
-    const Prompts prompts = own_prompts(model.parts(), 1, device);
+  Slots(SttModel& model, int64_t num_slots)
+      : model_(model), conversation_(Conversation::of_slots(model, num_slots)) {}
+
+  void begin(int64_t slot, const SamplingOptions& sampling) override {
+    conversation_.begin(slot, sampling);
+    const at::Device device = model_.named_parameters().front().tensor->device();
+    const Prompts prompts = own_prompts(model_.parts(), 1, device);
     if (!prompts.any()) return;
-    const at::Tensor frames_1PH = model.llm().embed(prompts.tokens_BP);
+    const at::Tensor frames_1PH = model_.llm().embed(prompts.tokens_BP);
     const at::Tensor is_prompt_1 = prompts.lens_B.gt(0);
     for (int64_t p = 0; p < frames_1PH.size(1); ++p) {
-      conversation_.next(frames_1PH.narrow(1, p, 1), is_prompt_1);
+      conversation_.next(frames_1PH.narrow(1, p, 1), is_prompt_1, {slot});
     }
   }
-
-  Output push(const at::Tensor& samples_S) override {
-    const at::NoGradGuard no_grad;
-    return answer(encoder_->push(samples_S.unsqueeze(0)));
+  at::Tensor next(const at::Tensor& heard_BH, const std::vector<int64_t>& slots) override {
+    return conversation_.next(heard_BH.unsqueeze(1), {}, slots).agent_B.unsqueeze(1);
   }
-
-  Output finish() override {
-    const at::NoGradGuard no_grad;
-    return answer(encoder_->finish());
+  std::unique_ptr<EncoderStream> open_listener() override {
+    return model_.perception().open_stream(1);
   }
 
  private:
-  Output answer(const at::Tensor& frames_1TH) {
-    Output out;
-    out.audio_S = at::empty({0}, at::kFloat);
-    out.codes_TK = at::empty({0, 0}, at::kLong);
-    std::vector<at::Tensor> tokens;
-    for (int64_t t = 0; t < frames_1TH.size(1); ++t) {
-      tokens.push_back(conversation_.next(frames_1TH.narrow(1, t, 1)).agent_B);
-    }
-    if (!tokens.empty()) out.text_tokens = to_vector(at::cat(tokens));
-    return out;
-  }
-
-  EvalScope eval_;
-  std::unique_ptr<EncoderStream> encoder_;
+  SttModel& model_;
   Conversation conversation_;
 };
 
@@ -276,6 +304,8 @@ Generation SttModel::answer(const Batch& batch, bool decode_audio) {
   return answer_behind(prompts, batch.source_audio_BS, batch.source_audio_lens_B);
 }
 
-std::unique_ptr<DuplexSession> SttModel::open_session() { return std::make_unique<Session>(*this); }
+std::unique_ptr<DuplexSessions> SttModel::open_sessions(int64_t num_slots) {
+  return slot_sessions(*this, std::make_unique<Slots>(*this, num_slots), num_slots);
+}
 
 }  // namespace s2s::stt

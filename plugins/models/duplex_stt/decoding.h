@@ -4,8 +4,10 @@
 // Source: NeMo speechlm2 streaming/duplex_stt_inference.py.
 
 #include <deque>
+#include <memory>
 #include <vector>
 
+#include "s2s/nn/token_choice.h"
 #include "stt_model.h"
 
 namespace s2s::stt {
@@ -29,39 +31,35 @@ class TurnRules {
   at::Tensor has_ended(const at::Tensor& user_B) const;
   bool knows_enough() const;
 
-  DecodingOptions options_;
-  const SttParts& parts_;
+  const DecodingOptions* options_;
+  const SttParts* parts_;
   int64_t frame_ = 0;                    // of the next call
   std::deque<at::Tensor> agent_, user_;  // [B] each, the last frames
 };
 
-/// Chooses the agent's tokens: greedily, or as SamplingOptions say.
-class AgentChoice {
- public:
-  AgentChoice(const SamplingOptions& options, const SpecialIds& ids);
-  /// logits [B, V] -> [B] int64. Repetition penalties apply to words only.
-  at::Tensor next(const at::Tensor& logits_BV);
-
- private:
-  bool draws_, has_guards_;
-  SpecialIds ids_;
-  Sampler sampler_;
-  std::vector<at::Tensor> words_;  // [B] each, -1 for tokens that are no words
-};
-
-/// The state of a batch of conversations.
+/// The state of a batch of conversations, or of conversations in slots.
 class Conversation {
  public:
+  /// Of a batch, which chooses its tokens as choose_tokens_by said.
   Conversation(SttModel& model, int64_t batch_size);
+  /// Of slots, which are begun one by one.
+  static Conversation of_slots(SttModel& model, int64_t num_slots);
+  void begin(int64_t slot, const SamplingOptions& sampling);
   /// Predicts the next frame from the user's frame [B, 1, H]. Rows of `is_prompt_B` (undefined:
-  /// none) are in their prompts and stay silent.
-  const FrameTokens& next(const at::Tensor& frame_B1H, const at::Tensor& is_prompt_B = {});
+  /// none) are in their prompts and stay silent. `slots`: those of the rows; empty: all.
+  FrameTokens next(const at::Tensor& frame_B1H, const at::Tensor& is_prompt_B = {},
+                   const std::vector<int64_t>& slots = {});
 
  private:
+  Conversation(SttModel& model, int64_t num_rows, TokenChoice choice, size_t num_rules);
+  FrameTokens chosen_tokens(const at::Tensor& hidden_BH, const std::vector<int64_t>& slots);
+  at::Tensor ruled(const FrameTokens& chosen, const at::Tensor& is_prompt_B,
+                   const std::vector<int64_t>& slots);
+
   SttModel& model_;
-  SequenceState state_;
-  AgentChoice choice_;
-  TurnRules rules_;
+  std::unique_ptr<SequenceState> state_;
+  TokenChoice choice_;
+  std::vector<TurnRules> rules_;  // of the batch, or of each slot
   FrameTokens last_;
 };
 

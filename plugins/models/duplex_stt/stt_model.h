@@ -55,7 +55,7 @@ class SttModel : public Model,
                       bool decode_audio) override;
   /// With the prompts of the batch, if it has any.
   Generation answer(const Batch& batch, bool decode_audio) override;
-  std::unique_ptr<DuplexSession> open_session() override;
+  std::unique_ptr<DuplexSessions> open_sessions(int64_t num_slots) override;
   const Tokenizer& tokenizer() const override;
   double frame_length_s() const override { return parts_.frame_length_s; }
   int64_t source_sample_rate_hz() const override;

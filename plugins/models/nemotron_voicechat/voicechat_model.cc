@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <functional>
 #include <utility>
 
 #include "s2s/error.h"
@@ -40,56 +41,77 @@ at::Tensor first_codes(const CodecShape& codec, int64_t rows, at::Device device)
   return at::zeros({rows, 1, codec.num_codebooks}, at::TensorOptions(at::kLong).device(device));
 }
 
-/// A conversation: what the listener writes in a frame is spoken at once.
-class Session : public DuplexSession {
+/// Conversations: what the listener writes in a frame is spoken at once.
+class Sessions : public DuplexSessions {
  public:
-  Session(Model& model, std::unique_ptr<DuplexSession> listener,
-          std::unique_ptr<SpokenChannel> speech, Codec& codec)
+  /// `open_speech` begins to speak with the voice of the configuration.
+  Sessions(Model& model, std::unique_ptr<DuplexSessions> listener, Codec& codec,
+           std::function<std::unique_ptr<SpokenChannel>()> open_speech)
       : eval_(model),
         device_(device_of(model)),
         listener_(std::move(listener)),
-        speech_(std::move(speech)),
-        shape_(codec.shape()),
-        decoder_(codec.open_stream(1)) {}
+        codec_(codec),
+        open_speech_(std::move(open_speech)),
+        voices_(static_cast<size_t>(listener_->num_slots())) {}
 
-  Output push(const at::Tensor& samples_S) override { return spoken(listener_->push(samples_S)); }
+  int64_t num_slots() const override { return listener_->num_slots(); }
 
-  Output finish() override {
-    Output out = spoken(listener_->finish());
+  void open(int64_t slot, const SamplingOptions& sampling) override {
+    const at::NoGradGuard no_grad;
+    listener_->open(slot, sampling);
+    voices_.at(static_cast<size_t>(slot)) = {open_speech_(), codec_.open_stream(1)};
+  }
+
+  std::vector<Output> push(const std::vector<at::Tensor>& samples) override {
+    std::vector<Output> outputs = listener_->push(samples);
+    for (size_t slot = 0; slot < outputs.size(); ++slot) speak(voices_[slot], outputs[slot]);
+    return outputs;
+  }
+
+  Output close(int64_t slot) override {
+    Voice& voice = voices_.at(static_cast<size_t>(slot));
+    Output out = listener_->close(slot);
+    speak(voice, out);
     const at::NoGradGuard no_grad;
     const FullPrecision full_precision;
-    out.audio_S = at::cat({out.audio_S, decoder_->finish().reshape({-1}).cpu()});
+    out.audio_S = at::cat({out.audio_S, voice.decoder->finish().reshape({-1}).cpu()});
+    voice = {};
     return out;
   }
 
  private:
-  Output spoken(Output heard) {
+  struct Voice {
+    std::unique_ptr<SpokenChannel> speech;
+    std::unique_ptr<CodecStream> decoder;
+    bool is_first = true;
+  };
+
+  /// Adds the voice to what was written.
+  void speak(Voice& voice, Output& out) {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> codes, audio = {at::empty({0}, at::kFloat)};
-    for (const int64_t id : heard.text_tokens) {
-      codes.push_back(codes_of(id).cpu());
+    for (const int64_t id : out.text_tokens) {
+      codes.push_back(codes_of(voice, id).cpu());
       const FullPrecision full_precision;
-      audio.push_back(decoder_->push(codes.back().transpose(1, 2)).reshape({-1}).cpu());
+      audio.push_back(voice.decoder->push(codes.back().transpose(1, 2)).reshape({-1}).cpu());
     }
-    heard.audio_S = at::cat(audio);
-    heard.codes_TK = codes.empty() ? at::empty({0, shape_.num_codebooks}, at::kLong)
-                                   : at::cat(codes, 1).squeeze(0);
-    return heard;
+    out.audio_S = at::cat(audio);
+    out.codes_TK = codes.empty() ? at::empty({0, codec_.shape().num_codebooks}, at::kLong)
+                                 : at::cat(codes, 1).squeeze(0);
   }
 
   /// [1, 1, K]
-  at::Tensor codes_of(int64_t id) {
-    if (std::exchange(is_first_, false)) return first_codes(shape_, 1, device_);
-    return speech_->push(at::full({1, 1}, id, at::TensorOptions(at::kLong).device(device_)));
+  at::Tensor codes_of(Voice& voice, int64_t id) {
+    if (std::exchange(voice.is_first, false)) return first_codes(codec_.shape(), 1, device_);
+    return voice.speech->push(at::full({1, 1}, id, at::TensorOptions(at::kLong).device(device_)));
   }
 
   EvalScope eval_;
   at::Device device_;
-  std::unique_ptr<DuplexSession> listener_;
-  std::unique_ptr<SpokenChannel> speech_;
-  CodecShape shape_;
-  std::unique_ptr<CodecStream> decoder_;
-  bool is_first_ = true;
+  std::unique_ptr<DuplexSessions> listener_;
+  Codec& codec_;
+  std::function<std::unique_ptr<SpokenChannel>()> open_speech_;
+  std::vector<Voice> voices_;
 };
 
 }  // namespace
@@ -173,13 +195,14 @@ Generation VoiceChatModel::generate(const at::Tensor& audio_BS, const at::Tensor
   return answer(batch, decode_audio);
 }
 
-std::unique_ptr<DuplexSession> VoiceChatModel::open_session() {
-  std::unique_ptr<DuplexSession> listener = listens_.open_session();
+std::unique_ptr<DuplexSessions> VoiceChatModel::open_sessions(int64_t num_slots) {
+  std::unique_ptr<DuplexSessions> listener = listens_.open_sessions(num_slots);
   if (listener == nullptr) return nullptr;
-  Batch batch;
-  batch.ids.resize(1);
-  return std::make_unique<Session>(*this, std::move(listener), open_speech(batch, device_of(*this)),
-                                   codec());
+  return std::make_unique<Sessions>(*this, std::move(listener), codec(), [this] {
+    Batch batch;
+    batch.ids.resize(1);
+    return open_speech(batch, device_of(*this));
+  });
 }
 
 std::vector<std::string> VoiceChatModel::decoded_outputs() const {

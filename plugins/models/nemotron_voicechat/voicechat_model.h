@@ -39,7 +39,7 @@ class VoiceChatModel : public Model, public HasCodec, public AnswersSpeech, publ
                       bool decode_audio) override;
   /// The voices are the batch's own where the configuration has none.
   Generation answer(const Batch& batch, bool decode_audio) override;
-  std::unique_ptr<DuplexSession> open_session() override;
+  std::unique_ptr<DuplexSessions> open_sessions(int64_t num_slots) override;
   const Tokenizer& tokenizer() const override { return listens_.tokenizer(); }
   double frame_length_s() const override { return listens_.frame_length_s(); }
   int64_t source_sample_rate_hz() const override { return listens_.source_sample_rate_hz(); }

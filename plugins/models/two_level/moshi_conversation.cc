@@ -3,8 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include "s2s/nn/eval_scope.h"
 #include "s2s/nn/full_precision.h"
+#include "s2s/nn/slot_sessions.h"
 #include "streams.h"
 
 namespace s2s::two_level {
@@ -17,121 +17,160 @@ at::Tensor joined_books(const at::Tensor& first_BK, const at::Tensor& later_BK) 
 
 }  // namespace
 
+MoshiModel::Conversation::Conversation(MoshiModel& model, int64_t num_rows, at::Device device,
+                                       TokenChoice choice)
+    : model_(model),
+      device_(device),
+      choice_(std::move(choice)),
+      state_(model.options_.num_hidden_layers, num_rows),
+      last_(first(num_rows)) {}
+
 MoshiModel::Conversation::Conversation(MoshiModel& model, int64_t batch_size, at::Device device,
                                        Prompt prompt)
-    : model_(model),
-      prompt_(std::move(prompt)),
-      choice_(model.sampling_, model.parts_.pad),
-      state_(model.options_.num_hidden_layers) {
-  const auto ids = at::TensorOptions(at::kLong).device(device);
-  last_.text_BT = at::full({batch_size, 1}, model.options_.vocab_size, ids);
-  last_.own_BKT = model.no_codes(at::empty({batch_size, model.options_.num_codebooks, 0}, ids));
-  last_.user_BKT = last_.own_BKT;
-  user_late_BK_ = last_.own_BKT.squeeze(2);
+    : Conversation(model, batch_size, device, TokenChoice(model.sampling_, {model.parts_.pad})) {
+  prompt_ = std::move(prompt);
 }
 
-void MoshiModel::Conversation::step() {
+MoshiModel::Conversation::Conversation(MoshiModel& model, int64_t num_slots, at::Device device)
+    : Conversation(model, num_slots, device, TokenChoice::of_slots(num_slots, {model.parts_.pad})) {
+  has_slots_ = true;
+}
+
+MoshiModel::Conversation::Last MoshiModel::Conversation::first(int64_t num_rows) const {
+  const auto ids = at::TensorOptions(at::kLong).device(device_);
+  Last last;
+  last.text_B = at::full({num_rows}, model_.options_.vocab_size, ids);
+  last.own_BK =
+      model_.no_codes(at::empty({num_rows, model_.options_.num_codebooks, 0}, ids)).squeeze(2);
+  last.user_BK = last.user_late_BK = last.own_BK;
+  return last;
+}
+
+MoshiModel::Conversation::Last MoshiModel::Conversation::last_of(
+    const std::vector<int64_t>& slots) const {
+  if (slots.empty() || last_.text_B.size(0) == 1) return last_;
+  const at::Tensor rows = at::tensor(slots, at::kLong).to(device_);
+  return {last_.text_B.index_select(0, rows), last_.own_BK.index_select(0, rows),
+          last_.user_BK.index_select(0, rows), last_.user_late_BK.index_select(0, rows)};
+}
+
+void MoshiModel::Conversation::keep(const Last& last, const std::vector<int64_t>& slots) {
+  if (slots.empty() || last_.text_B.size(0) == 1) {
+    last_ = last;
+    return;
+  }
+  const at::Tensor rows = at::tensor(slots, at::kLong).to(device_);
+  last_ = {last_.text_B.index_copy(0, rows, last.text_B),
+           last_.own_BK.index_copy(0, rows, last.own_BK),
+           last_.user_BK.index_copy(0, rows, last.user_BK),
+           last_.user_late_BK.index_copy(0, rows, last.user_late_BK)};
+}
+
+void MoshiModel::Conversation::begin(int64_t slot, const SamplingOptions& sampling) {
+  state_.reset_row(slot);
+  choice_.begin(slot, sampling);
+  Last last = first(1);
+  step(last, {slot}, 0);  // nothing is heard before the first frame
+  keep(last, {slot});
+}
+
+void MoshiModel::Conversation::step(Last& last, const std::vector<int64_t>& slots, int64_t number) {
   SequenceInfo info;
   info.state = &state_;
-  const at::Tensor state_BH = model_.decoder_(model_.embed(last_), info).squeeze(1);
-  const at::Tensor text_B = steps_ < prompt_.frames()
-                                ? prompt_.text_BT.select(1, steps_)
-                                : choice_.text(head_logits(state_BH, model_.lm_head_.head()));
-  choice_.said(text_B);
-  at::Tensor codes_BK = model_.depth_codes(state_BH, text_B, choice_);
-  put_prompt(codes_BK);
-  last_.text_BT = text_B.unsqueeze(1);
-  last_.own_BKT = codes_BK.unsqueeze(2);
-  ++steps_;
+  info.rows = slots;
+  MoshiStreams streams;
+  streams.text_BT = last.text_B.unsqueeze(1);
+  streams.own_BKT = last.own_BK.unsqueeze(2);
+  streams.user_BKT = last.user_BK.unsqueeze(2);
+  const at::Tensor state_BH = model_.decoder_(model_.embed(streams), info).squeeze(1);
+  last.text_B = number < prompt_.frames()
+                    ? prompt_.text_BT.select(1, number)
+                    : choice_.text(head_logits(state_BH, model_.lm_head_.head()), slots);
+  choice_.said(last.text_B, slots);
+  last.own_BK = model_.depth_codes(state_BH, last.text_B, choice_, slots);
+  put_prompt(last.own_BK, number);
 }
 
-void MoshiModel::Conversation::put_prompt(at::Tensor& codes_BK) const {
+void MoshiModel::Conversation::put_prompt(at::Tensor& codes_BK, int64_t number) const {
   const int64_t later = codes_BK.size(1) - 1;
-  if (steps_ < prompt_.frames()) {
-    codes_BK.select(1, 0).copy_(prompt_.own_BKT.select(2, steps_).select(1, 0));
+  if (number < prompt_.frames()) {
+    codes_BK.select(1, 0).copy_(prompt_.own_BKT.select(2, number).select(1, 0));
   }
-  if (steps_ == 0) {
+  if (number == 0) {
     codes_BK.narrow(1, 1, later).fill_(model_.options_.audio_vocab_size);
-  } else if (steps_ - 1 < prompt_.frames()) {
-    codes_BK.narrow(1, 1, later).copy_(prompt_.own_BKT.select(2, steps_ - 1).narrow(1, 1, later));
+  } else if (number - 1 < prompt_.frames()) {
+    codes_BK.narrow(1, 1, later).copy_(prompt_.own_BKT.select(2, number - 1).narrow(1, 1, later));
   }
 }
 
-MoshiModel::Conversation::Frame MoshiModel::Conversation::answer(const at::Tensor& user_BK) {
-  if (steps_ == 0) step();  // nothing is heard before the first frame
-  const at::Tensor text_B = last_.text_BT.squeeze(1);
-  const at::Tensor said_BK = last_.own_BKT.squeeze(2);
-  last_.user_BKT = joined_books(user_BK, user_late_BK_).unsqueeze(2);
-  user_late_BK_ = user_BK;
-  step();
-  return {text_B, joined_books(said_BK, last_.own_BKT.squeeze(2))};
+MoshiModel::Conversation::Frame MoshiModel::Conversation::answer(
+    const at::Tensor& user_BK, const std::vector<int64_t>& slots) {
+  Last last = last_of(slots);
+  if (!has_slots_ && steps_ == 0) step(last, slots, steps_++);
+  const at::Tensor text_B = last.text_B, said_BK = last.own_BK;
+  last.user_BK = joined_books(user_BK, last.user_late_BK);
+  last.user_late_BK = user_BK;
+  step(last, slots, has_slots_ ? 1 : steps_++);
+  keep(last, slots);
+  return {text_B, joined_books(said_BK, last.own_BK)};
 }
 
 namespace {
 
-class Session : public DuplexSession {
+/// The codec as a listener; frames are codes [1, T, K].
+class Listener final : public EncoderStream {
  public:
-  Session(MoshiModel& model, std::unique_ptr<CodecEncoderStream> listener, at::Device device)
-      : codec_(model.codec()),
-        eval_(model),
-        listener_(std::move(listener)),
-        speaker_(codec_.open_stream(1)),
-        silence_K_(codec_.silence_codes().cpu()),
-        conversation_(model, 1, device) {}
+  explicit Listener(std::unique_ptr<CodecEncoderStream> stream) : stream_(std::move(stream)) {}
 
-  Output push(const at::Tensor& samples_S) override {
-    const at::NoGradGuard no_grad;
-    return answer(heard([&] { return listener_->push(samples_S.unsqueeze(0)); }), false);
+  at::Tensor push(const at::Tensor& audio_BS) override {
+    const FullPrecision full_precision;
+    return stream_->push(audio_BS).transpose(1, 2);
   }
-
-  Output finish() override {
-    const at::NoGradGuard no_grad;
-    return answer(heard([&] { return listener_->finish(); }), true);
+  at::Tensor finish() override {
+    const FullPrecision full_precision;
+    return stream_->finish().transpose(1, 2);
   }
 
  private:
-  template <class Listen>
-  static at::Tensor heard(const Listen& listen) {
-    const FullPrecision full_precision;
-    return listen();
+  std::unique_ptr<CodecEncoderStream> stream_;
+};
+
+class Slots final : public SlotDecoder {
+ public:
+  Slots(MoshiModel& model, int64_t num_slots, at::Device device)
+      : codec_(model.codec()),
+        silence_K_(codec_.silence_codes().cpu()),
+        conversation_(model, num_slots, device) {}
+
+  void begin(int64_t slot, const SamplingOptions& sampling) override {
+    conversation_.begin(slot, sampling);
+  }
+  at::Tensor next(const at::Tensor& heard_BK, const std::vector<int64_t>& slots) override {
+    const auto frame = conversation_.answer(heard_BK, slots);
+    return at::cat({frame.text_B.unsqueeze(1), frame.codes_BK}, 1);
+  }
+  std::unique_ptr<EncoderStream> open_listener() override {
+    return std::make_unique<Listener>(codec_.open_encoder_stream(1));
+  }
+  std::unique_ptr<CodecStream> open_speaker() override { return codec_.open_stream(1); }
+  at::Tensor spoken(const at::Tensor& codes_TK) override {
+    return codec_codes(codes_TK.t().unsqueeze(0), silence_K_, codec_.shape().codebook_size)
+        .squeeze(0)
+        .t();
   }
 
-  Output answer(const at::Tensor& user_1KT, bool last) {
-    Output out;
-    out.codes_TK = at::empty({0, 0}, at::kLong);
-    std::vector<at::Tensor> tokens, audio;
-    for (int64_t t = 0; t < user_1KT.size(2); ++t) {
-      const auto frame = conversation_.answer(user_1KT.select(2, t));
-      tokens.push_back(at::cat({frame.text_B.unsqueeze(1), frame.codes_BK}, 1));
-    }
-    const FullPrecision full_precision;
-    if (!tokens.empty()) {
-      const at::Tensor said = at::cat(tokens).cpu();  // the host waits for the device once
-      out.text_tokens = values_of(said.select(1, 0));
-      out.codes_TK = said.narrow(1, 1, said.size(1) - 1);
-      audio.push_back(speaker_->push(
-          codec_codes(out.codes_TK.t().unsqueeze(0), silence_K_, codec_.shape().codebook_size)));
-    }
-    if (last) audio.push_back(speaker_->finish());
-    out.audio_S = (audio.empty() ? at::empty({1, 0}) : at::cat(audio, 1)).squeeze(0);
-    return out;
-  }
-
+ private:
   Codec& codec_;
-  EvalScope eval_;
-  std::unique_ptr<CodecEncoderStream> listener_;
-  std::unique_ptr<CodecStream> speaker_;
   at::Tensor silence_K_;
   MoshiModel::Conversation conversation_;
 };
 
 }  // namespace
 
-std::unique_ptr<DuplexSession> MoshiModel::open_session() {
-  if (!parts_.codec) return nullptr;
-  std::unique_ptr<CodecEncoderStream> listener = parts_.codec->open_encoder_stream(1);
-  if (listener == nullptr) return nullptr;
-  return std::make_unique<Session>(*this, std::move(listener), lm_head_.weight.device());
+std::unique_ptr<DuplexSessions> MoshiModel::open_sessions(int64_t num_slots) {
+  if (!parts_.codec || parts_.codec->open_encoder_stream(1) == nullptr) return nullptr;
+  return slot_sessions(*this, std::make_unique<Slots>(*this, num_slots, lm_head_.weight.device()),
+                       num_slots);
 }
 
 }  // namespace s2s::two_level

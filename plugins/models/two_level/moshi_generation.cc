@@ -12,7 +12,7 @@
 namespace s2s::two_level {
 
 at::Tensor MoshiModel::depth_codes(const at::Tensor& state_BH, const at::Tensor& text_B,
-                                   TokenChoice& choice) {
+                                   TokenChoice& choice, const std::vector<int64_t>& slots) {
   const std::vector<HeadWeight> heads = depth_.lm_heads.heads();
   DepthCache cache;
   cache.layers.resize(static_cast<size_t>(options_.depth_decoder.num_hidden_layers));
@@ -20,7 +20,7 @@ at::Tensor MoshiModel::depth_codes(const at::Tensor& state_BH, const at::Tensor&
   at::Tensor previous_B = text_B;
   for (const HeadWeight& head : heads) {
     const at::Tensor state_B1C = depth_(state_BH, {previous_B.unsqueeze(1), &cache});
-    previous_B = choice.code(head_logits(state_B1C.squeeze(1), head));
+    previous_B = choice.codes(head_logits(state_B1C.squeeze(1), head), slots);
     codes.push_back(previous_B);
   }
   return at::stack(codes, 1);

@@ -9,12 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "moshi_choice.h"
 #include "moshi_decoder.h"
 #include "moshi_depth.h"
 #include "moshi_options.h"
 #include "s2s/kinds/model_capabilities.h"
-#include "s2s/nn/token_sampling.h"
+#include "s2s/nn/token_choice.h"
 
 namespace s2s::two_level {
 
@@ -65,7 +64,7 @@ class MoshiModel : public Model,
   Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                       bool decode_audio) override;
   /// Null without a codec, or if it encodes whole recordings only.
-  std::unique_ptr<DuplexSession> open_session() override;
+  std::unique_ptr<DuplexSessions> open_sessions(int64_t num_slots) override;
   const Tokenizer& tokenizer() const override;
   double frame_length_s() const override { return parts_.frame_length_s; }
   int64_t source_sample_rate_hz() const override;
@@ -105,7 +104,8 @@ class MoshiModel : public Model,
   LossTerms losses(const MoshiStep& step, const at::Tensor& hidden_BTH,
                    const at::Tensor& states_NKC);
   /// The codes [B, K] of the frame behind a state [B, H], of which the text is known.
-  at::Tensor depth_codes(const at::Tensor& state_BH, const at::Tensor& text_B, TokenChoice& choice);
+  at::Tensor depth_codes(const at::Tensor& state_BH, const at::Tensor& text_B, TokenChoice& choice,
+                         const std::vector<int64_t>& slots);
   std::map<std::string, at::Tensor> decoded(const std::map<std::string, at::Tensor>& inputs);
 
   MoshiOptions options_;

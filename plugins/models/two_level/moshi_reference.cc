@@ -33,12 +33,12 @@ std::map<std::string, at::Tensor> MoshiModel::decoded(
   std::map<std::string, at::Tensor> outputs;
   if (inputs.count("ids") != 0) {
     // What follows the last frame of the streams, which are embedded as they are.
-    TokenChoice greedy({}, parts_.pad);
+    TokenChoice greedy(SamplingOptions(), {parts_.pad});
     const at::Tensor hidden_BTH = decoder_(embed(streams_from(inputs)), SequenceInfo{});
     const at::Tensor state_BH = hidden_BTH.select(1, hidden_BTH.size(1) - 1);
     const at::Tensor text_B = greedy.text(head_logits(state_BH, lm_head_.head()));
     outputs["next_text"] = text_B;
-    outputs["next_codes"] = depth_codes(state_BH, text_B, greedy);
+    outputs["next_codes"] = depth_codes(state_BH, text_B, greedy, {});
   }
   if (inputs.count("prompt_ids") != 0) {
     const Prompt prompt{inputs.at("prompt_ids").to(at::kLong),

@@ -8,6 +8,7 @@
 #include "common/capabilities.h"
 #include "plan/plan_check.h"
 #include "plugins/duplex_s2s/duplex_fixture.h"
+#include "plugins/slot_conversations.h"
 
 // Shape letters: B batch, S samples, T frames, K codebooks.
 
@@ -67,6 +68,15 @@ TEST_CASE("a session of the speech decoder answers as the whole recording does")
               .equal(whole.tokens_text_BT[0].slice(0, 0, frames)));
     CHECK(at::cat(codes).slice(0, 0, frames).equal(whole.tokens_audio_BTK[0].slice(0, 0, frames)));
   }
+}
+
+TEST_CASE("conversations of the speech decoder in slots say what each says alone") {
+  DecoderFixture f;
+  const auto model = f.make(std::string(kCodec) + ", " + kExtras + ", " + kSpeechDecoder);
+  const Batch clips = make_batch({20, 20, 20, 20}, 9);
+  int given = 0;
+  codec_of(*model).fit([&] { return given++ == 0 ? clips.source_audio_BS[0] : at::Tensor(); });
+  check_slots(speech_of(*model), clips.source_audio_BS);
 }
 
 TEST_CASE("guidance changes what is said; a scale of 1 is no guidance") {

@@ -100,19 +100,38 @@ struct Generation {
   std::vector<std::string> user_text;  // the user's words as the model wrote them, per row
 };
 
-/// One live conversation (batch of one): user audio in, agent audio and text out.
-class DuplexSession {
+/// Live conversations side by side, each in a slot: user audio in, agent audio and text out. A slot
+/// has its own sampling and random numbers, and what it says does not depend on the other slots.
+class DuplexSessions {
  public:
-  /// The new output of one call.
+  /// The new output of a slot.
   struct Output {
     at::Tensor audio_S;                // new agent samples, may be empty
     std::vector<int64_t> text_tokens;  // one per new frame
     at::Tensor codes_TK;               // codec tokens of the same frames
   };
-  virtual ~DuplexSession();
+  virtual ~DuplexSessions();
+  virtual int64_t num_slots() const = 0;
+  /// Begins a conversation in a slot. One that is open there is dropped.
+  virtual void open(int64_t slot, const SamplingOptions& sampling) = 0;
+  /// The next audio of all slots, [S] float32 each at the encoder's rate, of any length; undefined
+  /// for slots that are not active now. An active slot is open. Returns an output for each slot.
+  virtual std::vector<Output> push(const std::vector<at::Tensor>& samples) = 0;
+  /// Ends the conversation in a slot and returns the rest of its answer.
+  virtual Output close(int64_t slot) = 0;
+};
+
+/// One live conversation: sessions with a single slot.
+class DuplexSession {
+ public:
+  using Output = DuplexSessions::Output;
+  DuplexSession(std::unique_ptr<DuplexSessions> sessions, const SamplingOptions& sampling);
   /// samples [S] float32 at the encoder's rate.
-  virtual Output push(const at::Tensor& samples_S) = 0;
-  virtual Output finish() = 0;
+  Output push(const at::Tensor& samples_S);
+  Output finish();
+
+ private:
+  std::unique_ptr<DuplexSessions> sessions_;
 };
 
 /// Answers the user's speech while it listens, in text and (with a codec) in speech. Used by
@@ -120,9 +139,9 @@ class DuplexSession {
 class AnswersSpeech {
  public:
   virtual ~AnswersSpeech();
-  /// Sets how generate() and sessions that are opened later choose the tokens of both channels.
-  /// Default: greedy. Repetition penalties apply to the words of the text channel only. Each call
-  /// and each session starts a new random stream from the seed.
+  /// Sets how generate() and answer() choose the tokens of both channels. Default: greedy.
+  /// Repetition penalties apply to the words of the text channel only. Each call starts a new
+  /// random stream from the seed.
   virtual void choose_tokens_by(const SamplingOptions& sampling) = 0;
   /// Source audio [B, S] and lengths [B].
   virtual Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
@@ -130,8 +149,11 @@ class AnswersSpeech {
   /// Answers the rows of a validation batch. Default: generate() with its user audio. A model that
   /// also reads other tensors of its data, such as prompts, overrides it.
   virtual Generation answer(const Batch& batch, bool decode_audio);
-  /// Null: the model cannot stream.
-  virtual std::unique_ptr<DuplexSession> open_session() = 0;
+  /// Room for `num_slots` live conversations. Null: the model cannot stream.
+  virtual std::unique_ptr<DuplexSessions> open_sessions(int64_t num_slots) = 0;
+  /// One conversation; null: the model cannot stream.
+  std::unique_ptr<DuplexSession> open_session(const SamplingOptions& sampling);
+  std::unique_ptr<DuplexSession> open_session();  // greedy
   virtual const Tokenizer& tokenizer() const = 0;
   virtual double frame_length_s() const = 0;
   virtual int64_t source_sample_rate_hz() const = 0;

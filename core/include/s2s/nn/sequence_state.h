@@ -115,7 +115,8 @@ class SequenceState {
 struct Positions {
   int64_t begin = 0;  // of the first column, when each column follows the one before it
   int64_t end = 0;    // after the last one: the length of the longest text; 0: not known yet
-  /// The first position of each row, when rows differ; else empty.
+  /// The first position of each row, when rows differ; of all of them, when the angles depend on
+  /// the length of their texts; else empty.
   std::vector<int64_t> row_begins;
   /// [N] int64 on the device, when columns do not follow each other: of each column (N = T), or of
   /// each column of each row (N = B * T). Else undefined.

@@ -231,7 +231,11 @@ Positions positions_of(const at::Tensor& x_BTH, const SequenceInfo& info, bool i
   }
   found.begin = lengths.front();
   found.end = *longest + count;
-  if (*shortest != *longest) found.row_begins = lengths;
+  if (*shortest != *longest) {
+    found.row_begins = lengths;
+  } else if (is_dynamic) {
+    found.row_begins = {found.begin};  // angles depend on this text's length alone
+  }
   return found;
 }
 

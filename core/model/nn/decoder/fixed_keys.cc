@@ -43,7 +43,15 @@ void FixedKeys::reserve(int64_t positions) {
 }
 
 const at::Tensor& FixedKeys::position(at::Device device) {
-  if (!position_R_.defined()) position_R_ = at::tensor(lengths_, at::kLong).to(device);
+  if (!position_R_.defined()) {
+    const auto ids = at::TensorOptions(at::kLong).device(device);
+    const auto count = static_cast<int64_t>(lengths_.size());
+    const int64_t first = lengths_.front();
+    const bool are_equal =
+        std::all_of(lengths_.begin(), lengths_.end(), [&](int64_t l) { return l == first; });
+    position_R_ = are_equal ? at::full({count}, first, ids)  // without a wait for the device
+                            : at::tensor(lengths_, at::kLong).to(device);
+  }
   return position_R_;
 }
 

@@ -178,12 +178,15 @@ std::pair<at::Tensor, at::Tensor> RotaryTables::tables_of(const Positions& posit
   }
   if (positions.row_begins.empty()) return at_positions(positions.begin, num_columns, device_);
   std::vector<at::Tensor> cosines, sines;
+  const int64_t longest = longest_;
   for (const int64_t begin : positions.row_begins) {
-    longest_ = 0;  // texts of other rows do not count
+    longest_ = 0;  // other texts do not count
     const auto [cos_TD, sin_TD] = at_positions(begin, num_columns, device_);
     cosines.push_back(cos_TD);
     sines.push_back(sin_TD);
   }
+  longest_ = longest;
+  if (cosines.size() == 1) return {cosines[0], sines[0]};
   return {at::cat(cosines), at::cat(sines)};
 }
 

@@ -310,7 +310,7 @@ TEST_CASE("LongRoPE has other divisors beyond the original length, and does not 
     tables.at_positions(16, 1, at::kCPU);
     FAIL("the keys before have the short factors");
   } catch (const s2s::Error& error) {
-    CHECK(error.id() == "llm/long-state");
+    CHECK(error.id() == "llm/long-cache");
   }
   CHECK(tables.is_dynamic());
 }
