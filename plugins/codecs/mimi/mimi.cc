@@ -34,103 +34,91 @@ void check_range(const at::Tensor& codes, int64_t codebook_size) {
   }
 }
 
-}  // namespace
-
-ConvStack::ConvStack(const MimiOptions& options, Direction direction) {
-  const auto& ratios = options.upsampling_ratios;
-  int64_t channels = options.num_filters;
-  if (direction == Direction::kEncode) {
-    add_conv({.inputs = 1, .outputs = channels, .kernel = options.kernel_size}, false);
-    for (size_t i = ratios.size(); i-- > 0; channels *= 2) {
-      add_residuals(options, channels);
-      add_conv({.inputs = channels,
-                .outputs = 2 * channels,
-                .kernel = 2 * ratios[i],
-                .stride = ratios[i]},
-               true);
-    }
-    add_conv(
-        {.inputs = channels, .outputs = options.hidden_size, .kernel = options.last_kernel_size},
-        true);
-    return;
-  }
-  channels <<= ratios.size();
-  add_conv({.inputs = options.hidden_size, .outputs = channels, .kernel = options.kernel_size},
-           false);
-  for (const int64_t ratio : ratios) {
-    add_upsampling(
-        {.inputs = channels, .outputs = channels / 2, .kernel = 2 * ratio, .stride = ratio});
-    channels /= 2;
-    add_residuals(options, channels);
-  }
-  add_conv({.inputs = channels, .outputs = 1, .kernel = options.last_kernel_size}, true);
-}
-
-ConvStack::~ConvStack() = default;
-
-void ConvStack::add(Step step, Block& block) {
-  if (step.has_elu) ++layers_;
-  register_block("layers." + std::to_string(layers_++), block);
-  steps_.push_back(std::move(step));
-}
-
-void ConvStack::add_conv(const ConvSizes& sizes, bool has_elu) {
-  Step step;
-  step.has_elu = has_elu;
-  step.conv = std::make_unique<CausalConv>(sizes);
-  Block& block = *step.conv;
-  add(std::move(step), block);
-}
-
-void ConvStack::add_upsampling(const ConvSizes& sizes) {
-  Step step;
-  step.has_elu = true;
-  step.upsampling = std::make_unique<CausalUpsampling>(sizes);
-  Block& block = *step.upsampling;
-  add(std::move(step), block);
-}
-
-void ConvStack::add_residuals(const MimiOptions& options, int64_t channels) {
+void add_residuals(AudioStack& stack, const MimiOptions& options, int64_t channels) {
   int64_t dilation = 1;
   for (int64_t j = 0; j < options.num_residual_layers; ++j) {
-    Step step;
-    step.residual = std::make_unique<ResidualBlock>(options, channels, dilation);
-    Block& block = *step.residual;
-    add(std::move(step), block);
+    const int64_t inner = channels / options.compress;
+    auto unit = std::make_unique<ResidualUnit>("block.");
+    unit->add(std::make_unique<Elu>())
+        .add(std::make_unique<StreamConv1d>(ConvSpec{.inputs = channels,
+                                                     .outputs = inner,
+                                                     .kernel = options.residual_kernel_size,
+                                                     .dilation = dilation}))
+        .add(std::make_unique<Elu>())
+        .add(std::make_unique<StreamConv1d>(ConvSpec{.inputs = inner, .outputs = channels}));
+    stack.add(std::move(unit));
     dilation *= options.dilation_growth_rate;
   }
 }
 
-at::Tensor ConvStack::push(const at::Tensor& x_BCT, MimiState& state) const {
-  at::Tensor x = x_BCT;
-  for (const Step& step : steps_) {
-    if (step.has_elu) x = at::elu(x);
-    if (step.conv) x = step.conv->push(x, state);
-    if (step.upsampling) x = step.upsampling->push(x, state);
-    if (step.residual) x = step.residual->push(x, state);
+/// [B, 1, S] -> [B, H, S / hop].
+void build_encoder(AudioStack& stack, const MimiOptions& options) {
+  const auto& ratios = options.upsampling_ratios;
+  const auto add_conv = [&](const ConvSpec& spec) {
+    stack.add(std::make_unique<StreamConv1d>(spec));
+  };
+  int64_t channels = options.num_filters;
+  add_conv({.outputs = channels, .kernel = options.kernel_size});
+  for (size_t i = ratios.size(); i-- > 0; channels *= 2) {
+    add_residuals(stack, options, channels);
+    stack.add(std::make_unique<Elu>());
+    add_conv({.inputs = channels,
+              .outputs = 2 * channels,
+              .kernel = 2 * ratios[i],
+              .stride = ratios[i]});
   }
-  return x;
+  stack.add(std::make_unique<Elu>());
+  add_conv(
+      {.inputs = channels, .outputs = options.hidden_size, .kernel = options.last_kernel_size});
 }
+
+/// [B, H, T] -> [B, 1, T hop].
+void build_decoder(AudioStack& stack, const MimiOptions& options) {
+  int64_t channels = options.num_filters << options.upsampling_ratios.size();
+  stack.add(std::make_unique<StreamConv1d>(
+      ConvSpec{.inputs = options.hidden_size, .outputs = channels, .kernel = options.kernel_size}));
+  for (const int64_t ratio : options.upsampling_ratios) {
+    stack.add(std::make_unique<Elu>());
+    stack.add(std::make_unique<StreamConvTranspose1d>(ConvTransposeSpec{
+        .inputs = channels, .outputs = channels / 2, .kernel = 2 * ratio, .stride = ratio}));
+    channels /= 2;
+    add_residuals(stack, options, channels);
+  }
+  stack.add(std::make_unique<Elu>());
+  stack.add(std::make_unique<StreamConv1d>(
+      ConvSpec{.inputs = channels, .outputs = 1, .kernel = options.last_kernel_size}));
+}
+
+}  // namespace
 
 Mimi::Mimi(const MimiOptions& options, std::string weights_path)
     : options_(options),
       weights_path_(std::move(weights_path)),
-      encoder_(options, ConvStack::Direction::kEncode),
+      encoder_("layers."),
       encoder_transformer_(options),
       quantizer_(options),
       decoder_transformer_(options),
-      decoder_(options, ConvStack::Direction::kDecode) {
+      decoder_("layers.") {
+  build_encoder(encoder_, options);
+  build_decoder(decoder_, options);
   register_block("encoder", encoder_);
   register_block("encoder_transformer", encoder_transformer_);
   const int64_t stride = options.latent_stride(), width = options.hidden_size;
   if (stride > 1) {
-    ConvSizes sizes{.inputs = width, .outputs = width, .kernel = 2 * stride, .stride = stride};
-    sizes.has_bias = false;
-    sizes.repeats_first = true;
-    downsample_ = std::make_unique<CausalConv>(sizes);
+    downsample_ = std::make_unique<StreamConv1d>(ConvSpec{.inputs = width,
+                                                          .outputs = width,
+                                                          .kernel = 2 * stride,
+                                                          .stride = stride,
+                                                          .has_bias = false,
+                                                          .padding = EdgePadding::kReplicate});
     register_block("downsample", *downsample_);
-    sizes.groups = options.upsample_groups;
-    upsample_ = std::make_unique<CausalUpsampling>(sizes);
+    upsample_ =
+        std::make_unique<StreamConvTranspose1d>(ConvTransposeSpec{.inputs = width,
+                                                                  .outputs = width,
+                                                                  .kernel = 2 * stride,
+                                                                  .stride = stride,
+                                                                  .groups = options.upsample_groups,
+                                                                  .has_bias = false});
     register_block("upsample", *upsample_);
   }
   register_block("quantizer", quantizer_);
@@ -147,20 +135,20 @@ CodecShape Mimi::shape() const {
 
 at::Device Mimi::device() { return named_buffers().front().tensor->device(); }
 
-at::Tensor Mimi::latents(const at::Tensor& audio_BS, MimiState& state) const {
+at::Tensor Mimi::latents(const at::Tensor& audio_BS, StreamState& state) const {
   return in_pieces(
       audio_BS, 1, kPieceFrames * options_.frame_samples(), 2, [&](const at::Tensor& piece_BS) {
         const at::Tensor hidden_BHT =
-            encoder_transformer_.push(encoder_.push(piece_BS.unsqueeze(1), state), state);
-        return downsample_ ? downsample_->push(hidden_BHT, state) : hidden_BHT;
+            encoder_transformer_.push(encoder_.push(piece_BS.unsqueeze(1), state, false), state);
+        return downsample_ ? downsample_->push(hidden_BHT, state, false) : hidden_BHT;
       });
 }
 
-at::Tensor Mimi::speak(const at::Tensor& codes_BKT, MimiState& state) const {
+at::Tensor Mimi::speak(const at::Tensor& codes_BKT, StreamState& state) const {
   return in_pieces(codes_BKT, 2, kPieceFrames, 1, [&](const at::Tensor& piece_BKT) {
     at::Tensor x_BHT = quantizer_.decode(piece_BKT);
-    if (upsample_) x_BHT = upsample_->push(x_BHT, state);
-    return decoder_.push(decoder_transformer_.push(x_BHT, state), state).squeeze(1);
+    if (upsample_) x_BHT = upsample_->push(x_BHT, state, false);
+    return decoder_.push(decoder_transformer_.push(x_BHT, state), state, false).squeeze(1);
   });
 }
 
@@ -174,7 +162,7 @@ std::pair<at::Tensor, at::Tensor> Mimi::encode(const at::Tensor& audio_BS,
   const at::Tensor sample_S = at::arange(whole_BS.size(1), lengths.options());
   whole_BS = whole_BS.masked_fill(sample_S.unsqueeze(0).ge(lengths.unsqueeze(1)), 0);
   const at::Tensor frames_B = at::div(lengths + (frame - 1), frame, "floor");
-  MimiState state;
+  StreamState state;
   const at::Tensor codes_BKT = quantizer_.encode(latents(whole_BS, state), options_.books());
   const at::Tensor frame_T = at::arange(codes_BKT.size(2), lengths.options());
   const at::Tensor beyond_BT = frame_T.unsqueeze(0).ge(frames_B.unsqueeze(1));
@@ -184,7 +172,7 @@ std::pair<at::Tensor, at::Tensor> Mimi::encode(const at::Tensor& audio_BS,
 at::Tensor Mimi::decode(const at::Tensor& codes_BKT) {
   const at::NoGradGuard no_grad;
   check_range(codes_BKT, options_.codebook_size);
-  MimiState state;
+  StreamState state;
   return speak(codes_BKT, state);
 }
 
@@ -219,7 +207,7 @@ class Mimi::Listener final : public CodecEncoderStream {
  private:
   const Mimi& codec_;
   at::Tensor held_BS_;
-  MimiState state_;
+  StreamState state_;
 };
 
 class Mimi::Speaker final : public CodecStream {
@@ -240,7 +228,7 @@ class Mimi::Speaker final : public CodecStream {
   const Mimi& codec_;
   int64_t batch_;
   at::Device device_;
-  MimiState state_;
+  StreamState state_;
 };
 
 std::unique_ptr<CodecStream> Mimi::open_stream(int64_t batch_size) {
@@ -276,7 +264,7 @@ std::unique_ptr<WeightSource> Mimi::initial_values() {
 std::map<std::string, at::Tensor> Mimi::reference_outputs(
     const std::map<std::string, at::Tensor>& inputs, bool) {
   const at::NoGradGuard no_grad;
-  MimiState heard, spoken;
+  StreamState heard, spoken;
   const at::Tensor latents_BHT = latents(inputs.at("audio"), heard);
   return {{"latents", latents_BHT},
           {"codes", quantizer_.encode(latents_BHT, options_.books())},

@@ -15,32 +15,6 @@
 
 namespace s2s::mimi {
 
-/// Convolutions and residual blocks between samples and the transformers' frames.
-class ConvStack : public Block {
- public:
-  enum class Direction { kEncode, kDecode };
-  ConvStack(const MimiOptions& options, Direction direction);
-  ~ConvStack() override;
-  /// [B, 1, S] -> [B, H, S / hop], or back.
-  at::Tensor push(const at::Tensor& x_BCT, MimiState& state) const;
-
- private:
-  /// One of them is set.
-  struct Step {
-    bool has_elu = false;  // before it
-    std::unique_ptr<CausalConv> conv;
-    std::unique_ptr<CausalUpsampling> upsampling;
-    std::unique_ptr<ResidualBlock> residual;
-  };
-  void add_conv(const ConvSizes& sizes, bool has_elu);
-  void add_upsampling(const ConvSizes& sizes);
-  void add_residuals(const MimiOptions& options, int64_t channels);
-  void add(Step step, Block& block);
-
-  int64_t layers_ = 0;  // of the checkpoint, in which an ELU counts
-  std::vector<Step> steps_;
-};
-
 class Mimi : public Codec, public RunsReferences, public HasForeignClass {
  public:
   Mimi(const MimiOptions& options, std::string weights_path);
@@ -71,20 +45,20 @@ class Mimi : public Codec, public RunsReferences, public HasForeignClass {
   class Listener;
   class Speaker;
   /// Whole frames of audio [B, S] -> latents [B, H, T].
-  at::Tensor latents(const at::Tensor& audio_BS, MimiState& state) const;
+  at::Tensor latents(const at::Tensor& audio_BS, StreamState& state) const;
   /// codes [B, K, T] -> audio [B, S].
-  at::Tensor speak(const at::Tensor& codes_BKT, MimiState& state) const;
+  at::Tensor speak(const at::Tensor& codes_BKT, StreamState& state) const;
   at::Device device();
 
   MimiOptions options_;
   std::string weights_path_;
-  ConvStack encoder_;
+  AudioStack encoder_;
   MimiTransformer encoder_transformer_;
-  std::unique_ptr<CausalConv> downsample_;  // null without a difference of rates
+  std::unique_ptr<StreamConv1d> downsample_;  // null without a difference of rates
   SplitQuantizer quantizer_;
-  std::unique_ptr<CausalUpsampling> upsample_;
+  std::unique_ptr<StreamConvTranspose1d> upsample_;
   MimiTransformer decoder_transformer_;
-  ConvStack decoder_;
+  AudioStack decoder_;
 };
 
 }  // namespace s2s::mimi

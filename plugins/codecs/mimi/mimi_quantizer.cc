@@ -34,10 +34,8 @@ at::Tensor Codebook::entries() const {
 ResidualQuantizer::ResidualQuantizer(const MimiOptions& options, int64_t books) {
   const int64_t inner = options.vector_quantization_hidden_dimension, outer = options.hidden_size;
   if (inner != outer) {
-    input_proj_ =
-        std::make_unique<Weights>("weight", std::vector<int64_t>{inner, outer, 1}, outer, 0);
-    output_proj_ =
-        std::make_unique<Weights>("weight", std::vector<int64_t>{outer, inner, 1}, inner, 0);
+    input_proj_ = std::make_unique<StoredWeight>(std::vector<int64_t>{inner, outer, 1}, outer, 0);
+    output_proj_ = std::make_unique<StoredWeight>(std::vector<int64_t>{outer, inner, 1}, inner, 0);
     register_block("input_proj", *input_proj_);
     register_block("output_proj", *output_proj_);
   }
@@ -49,30 +47,23 @@ ResidualQuantizer::ResidualQuantizer(const MimiOptions& options, int64_t books) 
 
 ResidualQuantizer::~ResidualQuantizer() = default;
 
+std::vector<at::Tensor> ResidualQuantizer::entries(int64_t books) const {
+  std::vector<at::Tensor> found;
+  for (int64_t k = 0; k < books; ++k) found.push_back(books_[static_cast<size_t>(k)]->entries());
+  return found;
+}
+
 at::Tensor ResidualQuantizer::encode(const at::Tensor& latents_BHT, int64_t books) const {
   const at::Tensor inner_BDT =
-      input_proj_ ? at::conv1d(latents_BHT, input_proj_->value) : latents_BHT;
-  at::Tensor residual_ND = inner_BDT.transpose(1, 2).reshape({-1, inner_BDT.size(1)});
-  std::vector<at::Tensor> codes;
-  for (int64_t k = 0; k < books; ++k) {
-    const at::Tensor entries_VD = books_[static_cast<size_t>(k)]->entries();
-    const at::Tensor code_N =
-        at::cdist(residual_ND.unsqueeze(0), entries_VD.unsqueeze(0)).squeeze(0).argmin(-1);
-    residual_ND = residual_ND - at::embedding(entries_VD, code_N);
-    codes.push_back(code_N.view({latents_BHT.size(0), -1}));
-  }
-  return at::stack(codes, 1);
+      input_proj_ ? at::conv1d(latents_BHT, input_proj_->value()) : latents_BHT;
+  return residual_codes(inner_BDT.transpose(1, 2), entries(books), EntryDistance::kCdist)
+      .transpose(1, 2);
 }
 
 at::Tensor ResidualQuantizer::decode(const at::Tensor& codes_BKT) const {
-  at::Tensor sum_BTD;
-  for (int64_t k = 0; k < codes_BKT.size(1); ++k) {
-    const at::Tensor entry_BTD =
-        at::embedding(books_[static_cast<size_t>(k)]->entries(), codes_BKT.select(1, k));
-    sum_BTD = sum_BTD.defined() ? sum_BTD + entry_BTD : entry_BTD;
-  }
-  const at::Tensor sum_BDT = sum_BTD.transpose(1, 2);
-  return output_proj_ ? at::conv1d(sum_BDT, output_proj_->value) : sum_BDT;
+  const at::Tensor sum_BDT =
+      sum_of_entries(codes_BKT.transpose(1, 2), entries(codes_BKT.size(1))).transpose(1, 2);
+  return output_proj_ ? at::conv1d(sum_BDT, output_proj_->value()) : sum_BDT;
 }
 
 SplitQuantizer::SplitQuantizer(const MimiOptions& options)

@@ -5,7 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "mimi_layers.h"
+#include "mimi_options.h"
+#include "s2s/nn/audio.h"
 
 namespace s2s::mimi {
 
@@ -35,7 +36,9 @@ class ResidualQuantizer : public Block {
   at::Tensor decode(const at::Tensor& codes_BKT) const;
 
  private:
-  std::unique_ptr<Weights> input_proj_, output_proj_;  // null where the widths are equal
+  std::vector<at::Tensor> entries(int64_t books) const;
+
+  std::unique_ptr<StoredWeight> input_proj_, output_proj_;  // null where the widths are equal
   std::vector<std::unique_ptr<Codebook>> books_;
 };
 

@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
-
 namespace s2s::rvq_vae {
 namespace {
 
@@ -11,23 +9,6 @@ constexpr double kNormEps = 1e-6;
 constexpr int64_t kExpansion = 4;
 
 }  // namespace
-
-ConvWeights::ConvWeights(std::vector<int64_t> sizes, int64_t fan_in, bool has_bias,
-                         int64_t num_outputs)
-    : sizes_(std::move(sizes)), fan_in_(fan_in), num_outputs_(num_outputs), has_bias_(has_bias) {
-  register_buffer("weight", weight);
-  if (has_bias_) register_buffer("bias", bias);
-  ConvWeights::reset_buffers();
-}
-
-ConvWeights::~ConvWeights() = default;
-
-void ConvWeights::reset_buffers() {
-  const double bound = 1 / std::sqrt(static_cast<double>(fan_in_));
-  const auto generator = at::make_generator<at::CPUGeneratorImpl>(uint64_t{0});
-  weight = at::empty(sizes_, at::kFloat).uniform_(-bound, bound, generator);
-  if (has_bias_) bias = at::zeros({num_outputs_}, at::kFloat);
-}
 
 ChannelNorm::ChannelNorm(int64_t channels) : channels_(channels) {
   register_buffer("weight", weight_);
@@ -48,13 +29,23 @@ at::Tensor ChannelNorm::operator()(const at::Tensor& x_BCT) const {
   return centered * scale * weight_.view({1, -1, 1}) + bias_.view({1, -1, 1});
 }
 
+namespace {
+
+ConvSpec pointwise(int64_t inputs, int64_t outputs) {
+  return {.inputs = inputs, .outputs = outputs, .name = ""};
+}
+
+}  // namespace
+
 ConvNeXt::ConvNeXt(int64_t channels, int64_t kernel_size)
-    : channels_(channels),
-      kernel_size_(kernel_size),
-      dwconv_({channels, 1, kernel_size}, kernel_size, true, channels),
+    : dwconv_({.inputs = channels,
+               .outputs = channels,
+               .kernel = kernel_size,
+               .groups = channels,
+               .name = ""}),
       norm_(channels),
-      pwconv1_({kExpansion * channels, channels, 1}, channels, true, kExpansion * channels),
-      pwconv2_({channels, kExpansion * channels, 1}, kExpansion * channels, true, channels) {
+      pwconv1_(pointwise(channels, kExpansion * channels)),
+      pwconv2_(pointwise(kExpansion * channels, channels)) {
   register_block("dwconv", dwconv_);
   register_block("norm", norm_);
   register_block("pwconv1", pwconv1_);
@@ -63,15 +54,9 @@ ConvNeXt::ConvNeXt(int64_t channels, int64_t kernel_size)
 
 ConvNeXt::~ConvNeXt() = default;
 
-at::Tensor ConvNeXt::operator()(const at::Tensor& x_BCT, at::Tensor& past) const {
-  if (!past.defined()) past = x_BCT.new_zeros({x_BCT.size(0), channels_, kernel_size_ - 1});
-  const at::Tensor seen = at::cat({past, x_BCT}, 2);
-  past = seen.slice(2, seen.size(2) - (kernel_size_ - 1)).clone();
-  at::Tensor y =
-      at::conv1d(seen, dwconv_.weight, dwconv_.bias, 1, at::IntArrayRef(kNoPadding), 1, channels_);
-  y = norm_(y);
-  y = at::gelu(at::conv1d(y, pwconv1_.weight, pwconv1_.bias));
-  return x_BCT + at::conv1d(y, pwconv2_.weight, pwconv2_.bias);
+at::Tensor ConvNeXt::push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const {
+  const at::Tensor y = norm_(dwconv_.push(x_BCT, state, is_last));
+  return x_BCT + pwconv2_.push(at::gelu(pwconv1_.push(y, state, is_last)), state, is_last);
 }
 
 }  // namespace s2s::rvq_vae

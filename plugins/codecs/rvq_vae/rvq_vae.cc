@@ -1,6 +1,7 @@
 #include "rvq_vae.h"
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
@@ -86,24 +87,11 @@ void ResidualQuantizer::reset_buffers() {
 }
 
 at::Tensor ResidualQuantizer::encode(const at::Tensor& latents_BTD) const {
-  at::Tensor residual_BTD = latents_BTD;
-  std::vector<at::Tensor> chosen;
-  for (const at::Tensor& book_VD : books_VD_) {
-    const at::Tensor distance_BTV = residual_BTD.square().sum(-1, /*keepdim=*/true) +
-                                    book_VD.square().sum(-1) -
-                                    2 * at::matmul(residual_BTD, book_VD.t());
-    chosen.push_back(distance_BTV.argmin(-1));
-    residual_BTD = residual_BTD - at::embedding(book_VD, chosen.back());
-  }
-  return at::stack(chosen, -1);
+  return residual_codes(latents_BTD, books_VD_, EntryDistance::kExpanded);
 }
 
 at::Tensor ResidualQuantizer::decode(const at::Tensor& codes_BTK) const {
-  at::Tensor sum_BTD = at::embedding(books_VD_[0], codes_BTK.select(-1, 0));
-  for (size_t k = 1; k < books_VD_.size(); ++k) {
-    sum_BTD = sum_BTD + at::embedding(books_VD_[k], codes_BTK.select(-1, static_cast<int64_t>(k)));
-  }
-  return sum_BTD;
+  return sum_of_entries(codes_BTK, books_VD_);
 }
 
 RvqVae::RvqVae(const RvqVaeOptions& options, std::string weights_path)

@@ -16,28 +16,34 @@ int64_t channels_of(const RvqVaeOptions& options, size_t stage) {
   return options.base_hidden_size * options.channel_mult[stage];
 }
 
-std::string layer_name(size_t index) { return "layers." + std::to_string(index); }
+std::unique_ptr<AudioLayer> conv_of(ConvSpec spec) {
+  spec.has_bias = false;
+  spec.left = 0;  // pieces are whole frames
+  spec.name = "";
+  return std::make_unique<StreamConv1d>(spec);
+}
+
+void add_blocks(AudioStack& layers, const RvqVaeOptions& options, int64_t channels) {
+  for (int64_t block = 0; block < options.num_blocks; ++block) {
+    layers.add(std::make_unique<ConvNeXt>(channels, options.kernel_size));
+  }
+}
 
 }  // namespace
 
-WaveEncoder::WaveEncoder(const RvqVaeOptions& options) : options_(options) {
-  size_t layer = 0;
-  const int64_t first = channels_of(options, 0), bins = options.n_fft + 2;
-  first_ = std::make_unique<ConvWeights>(std::vector<int64_t>{first, bins, 1}, bins, false, first);
-  register_block(layer_name(layer++), *first_);
+WaveEncoder::WaveEncoder(const RvqVaeOptions& options) : options_(options), layers_("layers.") {
+  layers_.add(conv_of({.inputs = options.n_fft + 2, .outputs = channels_of(options, 0)}));
   for (size_t stage = 0; stage < options.rates.size(); ++stage) {
     const int64_t channels = channels_of(options, stage), rate = options.rates[stage];
-    for (int64_t block = 0; block < options.num_blocks; ++block) {
-      blocks_.push_back(std::make_unique<ConvNeXt>(channels, options.kernel_size));
-      register_block(layer_name(layer++), *blocks_.back());
-    }
+    add_blocks(layers_, options, channels);
     const bool is_last = stage + 1 == options.rates.size();
-    const int64_t next = is_last ? options.latent_size : channels_of(options, stage + 1);
-    const int64_t inputs = channels / options.groups;
-    downs_.push_back(std::make_unique<ConvWeights>(std::vector<int64_t>{next, inputs, rate},
-                                                   inputs * rate, false, next));
-    register_block(layer_name(layer++), *downs_.back());
+    layers_.add(conv_of({.inputs = channels,
+                         .outputs = is_last ? options.latent_size : channels_of(options, stage + 1),
+                         .kernel = rate,
+                         .stride = rate,
+                         .groups = options.groups}));
   }
+  register_block("", layers_);
   register_buffer("window", window_, /*persistent=*/false);
   WaveEncoder::reset_buffers();
 }
@@ -54,17 +60,7 @@ at::Tensor WaveEncoder::operator()(const at::Tensor& audio_BS) const {
   const at::Tensor columns_BTL = padded_BS.unfold(1, options_.n_fft, options_.hop_length);
   const at::Tensor spectrum_BTN = at::fft_rfft(columns_BTL * window_);
   const at::Tensor parts_BTC = at::cat({at::real(spectrum_BTN), at::imag(spectrum_BTN)}, 2);
-  at::Tensor x_BCT = at::conv1d(parts_BTC.transpose(1, 2), first_->weight);
-  size_t block = 0;
-  for (size_t stage = 0; stage < downs_.size(); ++stage) {
-    for (int64_t i = 0; i < options_.num_blocks; ++i) {
-      at::Tensor past;
-      x_BCT = (*blocks_[block++])(x_BCT, past);
-    }
-    x_BCT = at::conv1d(x_BCT, downs_[stage]->weight, {}, options_.rates[stage],
-                       at::IntArrayRef(kNoPadding), 1, options_.groups);
-  }
-  return x_BCT.transpose(1, 2);
+  return layers_(parts_BTC.transpose(1, 2)).transpose(1, 2);
 }
 
 OverlapAdd::OverlapAdd(at::Tensor window, int64_t hop)
@@ -108,24 +104,22 @@ at::Tensor OverlapAdd::finish() {
   return rest_BS.slice(1, 0, rest_BS.size(1) - padding_);
 }
 
-WaveDecoder::WaveDecoder(const RvqVaeOptions& options) : options_(options) {
-  size_t layer = 0;
+WaveDecoder::WaveDecoder(const RvqVaeOptions& options) : options_(options), layers_("layers.") {
   int64_t inputs = options.latent_size;
   for (size_t stage = options.rates.size(); stage-- > 0;) {
     const int64_t channels = channels_of(options, stage), rate = options.rates[stage];
-    const int64_t outputs = channels / options.groups;
-    ups_.push_back(std::make_unique<ConvWeights>(std::vector<int64_t>{inputs, outputs, rate},
-                                                 inputs / options.groups, false, channels));
-    register_block(layer_name(layer++), *ups_.back());
-    for (int64_t block = 0; block < options.num_blocks; ++block) {
-      blocks_.push_back(std::make_unique<ConvNeXt>(channels, options.kernel_size));
-      register_block(layer_name(layer++), *blocks_.back());
-    }
+    layers_.add(std::make_unique<StreamConvTranspose1d>(ConvTransposeSpec{.inputs = inputs,
+                                                                          .outputs = channels,
+                                                                          .kernel = rate,
+                                                                          .stride = rate,
+                                                                          .groups = options.groups,
+                                                                          .has_bias = false,
+                                                                          .name = ""}));
+    add_blocks(layers_, options, channels);
     inputs = channels;
   }
-  const int64_t bins = options.n_fft + 2;
-  last_ = std::make_unique<ConvWeights>(std::vector<int64_t>{bins, inputs, 1}, inputs, false, bins);
-  register_block(layer_name(layer), *last_);
+  layers_.add(conv_of({.inputs = inputs, .outputs = options.n_fft + 2}));
+  register_block("", layers_);
   register_buffer("window", window_, /*persistent=*/false);
   WaveDecoder::reset_buffers();
 }
@@ -137,8 +131,7 @@ void WaveDecoder::reset_buffers() {
 }
 
 DecoderState WaveDecoder::start() const {
-  return {std::vector<at::Tensor>(blocks_.size()),
-          std::make_unique<OverlapAdd>(window_, options_.hop_length)};
+  return {{}, std::make_unique<OverlapAdd>(window_, options_.hop_length)};
 }
 
 at::Tensor WaveDecoder::pieces(const at::Tensor& x_BCT) const {
@@ -154,16 +147,7 @@ at::Tensor WaveDecoder::pieces(const at::Tensor& x_BCT) const {
 }
 
 at::Tensor WaveDecoder::push(const at::Tensor& latents_BTD, bool limit, DecoderState& state) const {
-  at::Tensor x_BCT = latents_BTD.transpose(1, 2);
-  size_t block = 0;
-  for (size_t stage = 0; stage < ups_.size(); ++stage) {
-    const int64_t rate = options_.rates[ups_.size() - 1 - stage];
-    x_BCT = at::conv_transpose1d(x_BCT, ups_[stage]->weight, {}, rate, 0, 0, options_.groups);
-    for (int64_t i = 0; i < options_.num_blocks; ++i, ++block) {
-      x_BCT = (*blocks_[block])(x_BCT, state.pasts[block]);
-    }
-  }
-  at::Tensor pieces_BTN = pieces(at::conv1d(x_BCT, last_->weight));
+  at::Tensor pieces_BTN = pieces(layers_.push(latents_BTD.transpose(1, 2), state.layers, false));
   if (limit) pieces_BTN = at::clamp(pieces_BTN, -window_, window_);
   return state.samples->push(pieces_BTN);
 }

@@ -23,9 +23,7 @@ class WaveEncoder : public Block {
 
  private:
   RvqVaeOptions options_;
-  std::unique_ptr<ConvWeights> first_;
-  std::vector<std::unique_ptr<ConvNeXt>> blocks_;    // num_blocks for each stage
-  std::vector<std::unique_ptr<ConvWeights>> downs_;  // one for each stage
+  AudioStack layers_;
   at::Tensor window_;
 };
 
@@ -50,7 +48,7 @@ class OverlapAdd {
 
 /// What a decoder keeps between frames.
 struct DecoderState {
-  std::vector<at::Tensor> pasts;  // by ConvNeXt block
+  StreamState layers;
   std::unique_ptr<OverlapAdd> samples;
 };
 
@@ -74,9 +72,7 @@ class WaveDecoder : public Block {
   at::Tensor pieces(const at::Tensor& x_BCT) const;
 
   RvqVaeOptions options_;
-  std::vector<std::unique_ptr<ConvWeights>> ups_;  // one for each stage
-  std::vector<std::unique_ptr<ConvNeXt>> blocks_;
-  std::unique_ptr<ConvWeights> last_;
+  AudioStack layers_;
   at::Tensor window_;
 };
 

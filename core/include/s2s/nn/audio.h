@@ -1,0 +1,199 @@
+#pragma once
+// Layers of codecs and of other models of audio, that compute a stream piece by piece: all pieces
+// together are what one piece with the whole gives. A layer keeps what it needs of earlier pieces
+// in a StreamState. Shape letters: B batch, C channels, T positions of a layer, N latents, D
+// elements of an entry, V entries of a codebook, K codebooks.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "s2s/nn/block.h"
+
+namespace s2s {
+
+/// What layers keep of the earlier pieces of a stream.
+class StreamState {
+ public:
+  /// A tensor of a layer, undefined at first. `what`: one of several of the layer.
+  at::Tensor& kept(const Block& layer, int what = 0) { return tensors_[{&layer, what}]; }
+  /// A count of a layer, 0 at first.
+  int64_t& count(const Block& layer) { return counts_[&layer]; }
+
+ private:
+  std::map<std::pair<const Block*, int>, at::Tensor> tensors_;
+  std::map<const Block*, int64_t> counts_;
+};
+
+/// How a weight is stored: as a buffer, because codecs are frozen, or as a parameter; itself, or as
+/// a direction and a length for each slice of dim 0 (torch's weight_norm).
+struct WeightForm {
+  bool trains = false;
+  bool is_normed = false;
+};
+
+/// A weight and its bias. Names: "weight" (or `name`) and "bias"; normed: "weight_g", "weight_v".
+class StoredWeight : public Block {
+ public:
+  /// `fan_in`: inputs of one output, for random values; 0: ones. `num_biases` 0: no bias.
+  StoredWeight(std::vector<int64_t> sizes, int64_t fan_in, int64_t num_biases,
+               const WeightForm& form = {}, const std::string& name = "weight");
+  ~StoredWeight() override;
+  /// The weight that layers multiply with.
+  at::Tensor value() const;
+  at::Tensor bias;  // undefined without one
+
+ protected:
+  void reset_buffers() override;
+
+ private:
+  std::vector<int64_t> sizes_;
+  int64_t fan_in_, num_biases_;
+  WeightForm form_;
+  at::Tensor weight_, length_;  // length_: of each slice, when normed
+};
+
+/// Computes a stream piece by piece.
+class AudioLayer : public Block {
+ public:
+  ~AudioLayer() override;
+  /// [B, C, T] -> [B, C', T']: the outputs that no later input changes; T' may be 0. `is_last`:
+  /// nothing follows, so that all outputs are complete.
+  virtual at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const = 0;
+  /// The whole as one piece.
+  at::Tensor operator()(const at::Tensor& x_BCT) const;
+};
+
+/// What a convolution sees before the first and after the last position.
+enum class EdgePadding { kZeros, kReplicate, kReflect };
+
+struct ConvSpec {
+  int64_t inputs = 1, outputs = 1, kernel = 1, stride = 1, dilation = 1, groups = 1;
+  bool has_bias = true;
+  EdgePadding padding = EdgePadding::kZeros;
+  /// Positions before the first one; -1: so many that an output sees no later input (causal).
+  int64_t left = -1;
+  int64_t right = 0;  // positions after the last one
+  WeightForm form = {};
+  std::string name = "conv";  // of the block that has the weight; "": the layer itself
+};
+
+/// Convolution.
+class StreamConv1d : public AudioLayer {
+ public:
+  explicit StreamConv1d(const ConvSpec& spec);
+  ~StreamConv1d() override;
+  at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
+
+ private:
+  at::Tensor padded_front(const at::Tensor& x_BCT) const;
+  at::Tensor padded_back(const at::Tensor& x_BCT, const at::Tensor& newest) const;
+
+  ConvSpec spec_;
+  StoredWeight weight_;
+};
+
+struct ConvTransposeSpec {
+  int64_t inputs = 1, outputs = 1, kernel = 1, stride = 1, groups = 1;
+  bool has_bias = true;
+  /// Outputs that are dropped at the beginning and at the end; right -1: all that later inputs
+  /// would add to (causal), so that T positions give T * stride.
+  int64_t left = 0, right = -1;
+  WeightForm form = {};
+  std::string name = "conv";
+};
+
+/// Transposed convolution.
+class StreamConvTranspose1d : public AudioLayer {
+ public:
+  explicit StreamConvTranspose1d(const ConvTransposeSpec& spec);
+  ~StreamConvTranspose1d() override;
+  at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
+
+ private:
+  ConvTransposeSpec spec_;
+  StoredWeight weight_;
+};
+
+/// elu(x).
+class Elu : public AudioLayer {
+ public:
+  ~Elu() override;
+  at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
+};
+
+/// x + sin(alpha x)^2 / alpha with an "alpha" [1, C, 1] for each channel.
+/// Source: Ziyin et al. 2020, arXiv 2006.08195; DAC's epsilon.
+class Snake : public AudioLayer {
+ public:
+  explicit Snake(int64_t channels, const WeightForm& form = {});
+  ~Snake() override;
+  at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
+
+ private:
+  StoredWeight alpha_;
+};
+
+/// Layers one after the other, named `prefix`0, `prefix`1, ...
+class AudioStack : public AudioLayer {
+ public:
+  explicit AudioStack(std::string prefix) : prefix_(std::move(prefix)) {}
+  ~AudioStack() override;
+  void add(std::unique_ptr<AudioLayer> layer);
+  at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
+
+ private:
+  std::string prefix_;
+  int64_t count_ = 0;
+  std::vector<std::unique_ptr<AudioLayer>> layers_;
+};
+
+/// x + stack(x), where x may go through a layer of its own ("shortcut").
+class ResidualUnit : public AudioLayer {
+ public:
+  /// `prefix`: names of the layers of the stack ("block.").
+  explicit ResidualUnit(std::string prefix, std::unique_ptr<AudioLayer> shortcut = nullptr);
+  ~ResidualUnit() override;
+  ResidualUnit& add(std::unique_ptr<AudioLayer> layer);
+  at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
+
+ private:
+  AudioStack stack_;
+  std::unique_ptr<AudioLayer> shortcut_;
+};
+
+/// x + lstm(x) over positions, as EnCodec has it; [B, C, T] -> [B, C, T]. Names are torch's.
+class StreamLstm : public AudioLayer {
+ public:
+  StreamLstm(int64_t channels, int64_t num_layers, const WeightForm& form = {});
+  ~StreamLstm() override;
+  at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
+
+ protected:
+  void reset_buffers() override;
+
+ private:
+  int64_t channels_, num_layers_;
+  std::vector<at::Tensor> weights_;  // of each layer: input, hidden, their biases
+};
+
+/// How the distance to the entries of a codebook is computed: by LibTorch's cdist, or as |x|^2 +
+/// |e|^2 - 2 x e. Both round differently.
+enum class EntryDistance { kCdist, kExpanded };
+
+/// The nearest entry of a codebook [V, D] for latents [N, D] -> [N] int64.
+at::Tensor nearest_entry(const at::Tensor& latents_ND, const at::Tensor& entries_VD,
+                         EntryDistance distance);
+
+/// Residual quantization of latents [B, T, D]: each book is for what the books before it left. ->
+/// codes [B, T, K].
+at::Tensor residual_codes(const at::Tensor& latents_BTD, const std::vector<at::Tensor>& books_VD,
+                          EntryDistance distance);
+
+/// The sum of the entries of codes [B, T, K] of the first K books -> [B, T, D].
+at::Tensor sum_of_entries(const at::Tensor& codes_BTK, const std::vector<at::Tensor>& books_VD);
+
+}  // namespace s2s

@@ -1,0 +1,150 @@
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "s2s/nn/audio.h"
+
+namespace s2s {
+
+AudioLayer::~AudioLayer() = default;
+
+at::Tensor AudioLayer::operator()(const at::Tensor& x_BCT) const {
+  StreamState state;
+  return push(x_BCT, state, /*is_last=*/true);
+}
+
+Elu::~Elu() = default;
+
+at::Tensor Elu::push(const at::Tensor& x_BCT, StreamState&, bool) const { return at::elu(x_BCT); }
+
+Snake::Snake(int64_t channels, const WeightForm& form)
+    : alpha_({1, channels, 1}, 0, 0, form, "alpha") {
+  register_block("", alpha_);
+}
+
+Snake::~Snake() = default;
+
+at::Tensor Snake::push(const at::Tensor& x_BCT, StreamState&, bool) const {
+  const at::Tensor alpha_1C1 = alpha_.value();
+  return x_BCT + (alpha_1C1 + 1e-9).reciprocal() * (alpha_1C1 * x_BCT).sin().square();
+}
+
+AudioStack::~AudioStack() = default;
+
+void AudioStack::add(std::unique_ptr<AudioLayer> layer) {
+  register_block(prefix_ + std::to_string(count_++), *layer);
+  layers_.push_back(std::move(layer));
+}
+
+at::Tensor AudioStack::push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const {
+  at::Tensor x = x_BCT;
+  for (const auto& layer : layers_) x = layer->push(x, state, is_last);
+  return x;
+}
+
+ResidualUnit::ResidualUnit(std::string prefix, std::unique_ptr<AudioLayer> shortcut)
+    : stack_(std::move(prefix)), shortcut_(std::move(shortcut)) {
+  register_block("", stack_);
+  if (shortcut_) register_block("shortcut", *shortcut_);
+}
+
+ResidualUnit::~ResidualUnit() = default;
+
+ResidualUnit& ResidualUnit::add(std::unique_ptr<AudioLayer> layer) {
+  stack_.add(std::move(layer));
+  return *this;
+}
+
+at::Tensor ResidualUnit::push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const {
+  const at::Tensor y_BCT = stack_.push(x_BCT, state, is_last);
+  at::Tensor x = shortcut_ ? shortcut_->push(x_BCT, state, is_last) : x_BCT;
+  // Inputs wait for outputs that look ahead.
+  at::Tensor& waiting = state.kept(*this);
+  if (waiting.defined() && waiting.size(2) > 0) x = at::cat({waiting, x}, 2);
+  const int64_t ready = y_BCT.size(2);
+  waiting = x.narrow(2, ready, x.size(2) - ready);
+  return x.narrow(2, 0, ready) + y_BCT;
+}
+
+StreamLstm::StreamLstm(int64_t channels, int64_t num_layers, const WeightForm& form)
+    : channels_(channels), num_layers_(num_layers), weights_(static_cast<size_t>(4 * num_layers)) {
+  const double bound = 1 / std::sqrt(static_cast<double>(channels));
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    const char* const kinds[] = {"weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"};
+    const std::string name = kinds[i % 4] + std::to_string(i / 4);
+    if (form.trains) {
+      std::vector<int64_t> sizes = {4 * channels};
+      if (i % 4 < 2) sizes.push_back(channels);
+      register_parameter(name, weights_[i], sizes, {Init::Kind::kUniform, bound});
+    } else {
+      register_buffer(name, weights_[i]);
+    }
+  }
+  if (!form.trains) StreamLstm::reset_buffers();
+}
+
+StreamLstm::~StreamLstm() = default;
+
+void StreamLstm::reset_buffers() {
+  if (named_parameters().size() == weights_.size()) return;
+  const double bound = 1 / std::sqrt(static_cast<double>(channels_));
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    const auto generator = at::make_generator<at::CPUGeneratorImpl>(uint64_t{i});
+    std::vector<int64_t> sizes = {4 * channels_};
+    if (i % 4 < 2) sizes.push_back(channels_);
+    weights_[i] = at::empty(sizes, at::kFloat).uniform_(-bound, bound, generator);
+  }
+}
+
+at::Tensor StreamLstm::push(const at::Tensor& x_BCT, StreamState& state, bool) const {
+  if (x_BCT.size(2) == 0) return x_BCT;
+  at::Tensor& hidden = state.kept(*this, 0);
+  at::Tensor& cell = state.kept(*this, 1);
+  if (!hidden.defined()) {
+    hidden = cell = x_BCT.new_zeros({num_layers_, x_BCT.size(0), channels_});
+  }
+  const auto [y_TBC, h, c] = at::lstm(x_BCT.permute({2, 0, 1}), {hidden, cell}, weights_,
+                                      /*has_biases=*/true, num_layers_, /*dropout=*/0.0,
+                                      /*train=*/false, /*bidirectional=*/false,
+                                      /*batch_first=*/false);
+  hidden = h;
+  cell = c;
+  return x_BCT + y_TBC.permute({1, 2, 0});
+}
+
+at::Tensor nearest_entry(const at::Tensor& latents_ND, const at::Tensor& entries_VD,
+                         EntryDistance distance) {
+  if (distance == EntryDistance::kCdist) {
+    return at::cdist(latents_ND.unsqueeze(0), entries_VD.unsqueeze(0)).squeeze(0).argmin(-1);
+  }
+  const at::Tensor distance_NV = latents_ND.square().sum(-1, /*keepdim=*/true) +
+                                 entries_VD.square().sum(-1) -
+                                 2 * at::matmul(latents_ND, entries_VD.t());
+  return distance_NV.argmin(-1);
+}
+
+at::Tensor residual_codes(const at::Tensor& latents_BTD, const std::vector<at::Tensor>& books_VD,
+                          EntryDistance distance) {
+  at::Tensor residual_ND = latents_BTD.reshape({-1, latents_BTD.size(2)});
+  std::vector<at::Tensor> codes;
+  for (const at::Tensor& book_VD : books_VD) {
+    const at::Tensor code_N = nearest_entry(residual_ND, book_VD, distance);
+    residual_ND = residual_ND - at::embedding(book_VD, code_N);
+    codes.push_back(code_N.view({latents_BTD.size(0), latents_BTD.size(1)}));
+  }
+  return at::stack(codes, -1);
+}
+
+at::Tensor sum_of_entries(const at::Tensor& codes_BTK, const std::vector<at::Tensor>& books_VD) {
+  at::Tensor sum_BTD;
+  for (int64_t k = 0; k < codes_BTK.size(2); ++k) {
+    const at::Tensor entry_BTD =
+        at::embedding(books_VD[static_cast<size_t>(k)], codes_BTK.select(2, k));
+    sum_BTD = sum_BTD.defined() ? sum_BTD + entry_BTD : entry_BTD;
+  }
+  return sum_BTD;
+}
+
+}  // namespace s2s

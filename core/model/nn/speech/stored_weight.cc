@@ -1,0 +1,60 @@
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <cmath>
+
+#include "s2s/nn/audio.h"
+
+namespace s2s {
+namespace {
+
+/// The norm of each slice of dim 0, with the other dims of size 1.
+at::Tensor slice_lengths(const at::Tensor& weight) {
+  std::vector<int64_t> others;
+  for (int64_t dim = 1; dim < weight.dim(); ++dim) others.push_back(dim);
+  return weight.norm(2, others, /*keepdim=*/true);
+}
+
+}  // namespace
+
+StoredWeight::StoredWeight(std::vector<int64_t> sizes, int64_t fan_in, int64_t num_biases,
+                           const WeightForm& form, const std::string& name)
+    : sizes_(std::move(sizes)), fan_in_(fan_in), num_biases_(num_biases), form_(form) {
+  const double bound = fan_in > 0 ? 1 / std::sqrt(static_cast<double>(fan_in)) : 0;
+  const Init drawn = fan_in > 0 ? Init{Init::Kind::kUniform, bound} : Init{Init::Kind::kOnes, 1};
+  const auto add = [&](const std::string& own, at::Tensor& slot, std::vector<int64_t> own_sizes,
+                       const Init& init) {
+    if (form_.trains) {
+      register_parameter(own, slot, std::move(own_sizes), init);
+    } else {
+      register_buffer(own, slot);
+    }
+  };
+  std::vector<int64_t> lengths(sizes_.size(), 1);
+  lengths[0] = sizes_[0];
+  if (form_.is_normed) add(name + "_g", length_, lengths, {Init::Kind::kOnes, 1});
+  add(form_.is_normed ? name + "_v" : name, weight_, sizes_, drawn);
+  if (num_biases_ > 0) add("bias", bias, {num_biases_}, {Init::Kind::kZeros, 0});
+  if (!form_.trains) StoredWeight::reset_buffers();
+}
+
+StoredWeight::~StoredWeight() = default;
+
+void StoredWeight::reset_buffers() {
+  if (form_.trains) return;
+  if (fan_in_ == 0) {
+    weight_ = at::ones(sizes_, at::kFloat);
+  } else {
+    const double bound = 1 / std::sqrt(static_cast<double>(fan_in_));
+    const auto generator = at::make_generator<at::CPUGeneratorImpl>(uint64_t{0});
+    weight_ = at::empty(sizes_, at::kFloat).uniform_(-bound, bound, generator);
+  }
+  if (form_.is_normed) length_ = slice_lengths(weight_);
+  if (num_biases_ > 0) bias = at::zeros({num_biases_}, at::kFloat);
+}
+
+at::Tensor StoredWeight::value() const {
+  return form_.is_normed ? weight_ * (length_ / slice_lengths(weight_)) : weight_;
+}
+
+}  // namespace s2s
