@@ -106,7 +106,7 @@ TEST_CASE("a language model that looks ahead, lacks a row and a name is told so"
   bad.materialize(at::kCPU, at::kFloat, 5);
   const auto answers = broken_promises(bad);
   CHECK(says(answers, "attention is not causal: a position depends on a later one"));
-  CHECK(says(answers, "decoding in chunks with the cache differs"));
+  CHECK(says(answers, "decoding in chunks with the state differs"));
   CHECK(says(answers, "[plan/uncovered]"));
   CHECK(says(answers, "norm.weight has no name in checkpoints"));
 }

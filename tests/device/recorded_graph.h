@@ -14,7 +14,7 @@
 
 namespace s2s::test {
 
-/// A graph of a device that cannot record the work: it gives up at the third `index_copy_`, in the
+/// A graph of a device that cannot record the work: it gives up at the third `scatter_`, in the
 /// second layer. What was launched until then has not run: results hold zeros. Generators are as
 /// they were.
 class RefusedGraph : public DeviceGraph {
@@ -46,7 +46,7 @@ class RefusedGraph : public DeviceGraph {
   /// The dispatcher's function for every operator; false while no such graph records.
   static bool take(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     if (current() == nullptr) return false;
-    const bool writes = op.schema().name() == "aten::index_copy_";
+    const bool writes = op.schema().name() == "aten::scatter_";
     TORCH_CHECK(!writes || ++current()->writes_ < 3, "this operator cannot be recorded");
     op.callBoxed(stack);
     const auto& returns = op.schema().returns();

@@ -12,7 +12,6 @@
 #include "common/temporary_folder.h"
 #include "plan/plan_check.h"
 #include "plugins/duplex_stt/stt_fixture.h"
-#include "plugins/slot_conversations.h"
 #include "s2s/nn/token_sampling.h"
 #include "weights/safetensors.h"
 
@@ -248,12 +247,6 @@ TEST_CASE("a session that is fed in pieces answers as the whole recording does")
               .slice(0, 0, frames)
               .equal(whole.tokens_text_BT[0].slice(0, 0, frames)));
   }
-}
-
-TEST_CASE("conversations in slots say what each says alone") {
-  SttFixture f;
-  const auto model = f.model(std::string(kForcedTurns) + R"(, "system_prompt": "be brief")");
-  check_slots(speech_of(*model), make_batch({20, 20, 20, 20}, 9).source_audio_BS);
 }
 
 TEST_CASE("a system prompt changes the answers, and is not part of them") {

@@ -48,58 +48,91 @@ inline SlotAnswer answer_alone(AnswersSpeech& model, const SamplingOptions& samp
   return answer;
 }
 
-/// Runs conversations [N, S] in three slots: they begin at drawn moments, pause, and end, and the
-/// next one takes the slot.
+/// Three slots in which conversations [N, S] begin at drawn moments, pause, and end; the next one
+/// takes the slot.
+class SlotConversations {
+ public:
+  SlotConversations(AnswersSpeech& model, const at::Tensor& audio_NS, int64_t frame)
+      : audio_NS_(audio_NS),
+        frame_(frame),
+        samplings_(slot_samplings()),
+        sessions_(model.open_sessions(kSlots)),
+        answers_(static_cast<size_t>(audio_NS.size(0))) {
+    REQUIRE(sessions_ != nullptr);
+    CHECK(sessions_->num_slots() == kSlots);
+  }
+
+  /// All answers. `most`: conversations that were active at once.
+  std::vector<SlotAnswer> run(size_t& most) {
+    most = 0;
+    while (ended_ < audio_NS_.size(0)) {
+      std::vector<at::Tensor> samples(kSlots);
+      for (size_t slot = 0; slot < kSlots; ++slot) samples[slot] = next_audio(slot);
+      const auto active = std::count_if(samples.begin(), samples.end(),
+                                        [](const at::Tensor& own) { return own.defined(); });
+      most = std::max(most, static_cast<size_t>(active));
+      const auto outputs = sessions_->push(samples);
+      REQUIRE(outputs.size() == kSlots);
+      for (size_t slot = 0; slot < kSlots; ++slot) take(slot, outputs[slot]);
+    }
+    return answers_;
+  }
+
+ private:
+  static constexpr size_t kSlots = 3;
+  struct Slot {
+    int64_t conversation = -1;  // none
+    int64_t position = 0;
+  };
+
+  at::Tensor next_audio(size_t index) {
+    Slot& slot = slots_[index];
+    if (slot.conversation < 0 && begun_ < audio_NS_.size(0) && draw_() % 4 == 0) {
+      sessions_->open(static_cast<int64_t>(index), samplings_[static_cast<size_t>(begun_)]);
+      slot = {begun_++, 0};
+    }
+    if (slot.conversation < 0 || draw_() % 5 == 0) return {};
+    const int64_t begin = slot.position;
+    slot.position = std::min(begin + frame_, audio_NS_.size(1));
+    return audio_NS_[slot.conversation].slice(0, begin, slot.position);
+  }
+
+  void take(size_t index, const DuplexSessions::Output& output) {
+    Slot& slot = slots_[index];
+    if (slot.conversation < 0) {
+      CHECK(output.text_tokens.empty());
+      return;
+    }
+    SlotAnswer& answer = answers_[static_cast<size_t>(slot.conversation)];
+    answer.take(output);
+    if (slot.position < audio_NS_.size(1)) return;
+    answer.take(sessions_->close(static_cast<int64_t>(index)));
+    slot.conversation = -1;
+    ++ended_;
+  }
+
+  at::Tensor audio_NS_;
+  int64_t frame_;
+  std::vector<SamplingOptions> samplings_;
+  std::unique_ptr<DuplexSessions> sessions_;
+  std::vector<SlotAnswer> answers_;
+  Slot slots_[kSlots];
+  std::mt19937 draw_{11};
+  int64_t begun_ = 0, ended_ = 0;
+};
+
+/// Compares conversations [N, S] in slots with each of them alone.
 inline void check_slots(AnswersSpeech& model, const at::Tensor& audio_NS) {
   const double rate = static_cast<double>(model.source_sample_rate_hz());
   const auto frame = static_cast<int64_t>(rate * model.frame_length_s());
-  const std::vector<SamplingOptions> samplings = slot_samplings();
-  const int64_t count = audio_NS.size(0);
-  std::vector<SlotAnswer> alone, beside(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) {
-    alone.push_back(answer_alone(model, samplings[static_cast<size_t>(i)], audio_NS[i], frame));
+  std::vector<SlotAnswer> alone;
+  for (int64_t i = 0; i < audio_NS.size(0); ++i) {
+    const SamplingOptions sampling = slot_samplings()[static_cast<size_t>(i)];
+    alone.push_back(answer_alone(model, sampling, audio_NS[i], frame));
   }
-  constexpr size_t kSlots = 3;
-  const std::unique_ptr<DuplexSessions> sessions = model.open_sessions(kSlots);
-  REQUIRE(sessions != nullptr);
-  CHECK(sessions->num_slots() == kSlots);
-  std::vector<int64_t> conversation(kSlots, -1), position(kSlots, 0);
-  std::mt19937 draw(11);
-  int64_t begun = 0, ended = 0;
-  size_t most_at_once = 0;
-  while (ended < count) {
-    std::vector<at::Tensor> samples(kSlots);
-    size_t active = 0;
-    for (size_t slot = 0; slot < kSlots; ++slot) {
-      if (conversation[slot] < 0 && begun < count && draw() % 4 == 0) {
-        sessions->open(static_cast<int64_t>(slot), samplings[static_cast<size_t>(begun)]);
-        conversation[slot] = begun++;
-        position[slot] = 0;
-      }
-      if (conversation[slot] < 0 || draw() % 5 == 0) continue;
-      const at::Tensor audio_S = audio_NS[conversation[slot]];
-      const int64_t begin = position[slot];
-      position[slot] = std::min(begin + frame, audio_S.size(0));
-      samples[slot] = audio_S.slice(0, begin, position[slot]);
-      ++active;
-    }
-    most_at_once = std::max(most_at_once, active);
-    const auto outputs = sessions->push(samples);
-    REQUIRE(outputs.size() == kSlots);
-    for (size_t slot = 0; slot < kSlots; ++slot) {
-      if (conversation[slot] < 0) {
-        CHECK(outputs[slot].text_tokens.empty());
-        continue;
-      }
-      SlotAnswer& answer = beside[static_cast<size_t>(conversation[slot])];
-      answer.take(outputs[slot]);
-      if (position[slot] < audio_NS.size(1)) continue;
-      answer.take(sessions->close(static_cast<int64_t>(slot)));
-      conversation[slot] = -1;
-      ++ended;
-    }
-  }
-  CHECK(most_at_once >= 2);
+  size_t most = 0;
+  const std::vector<SlotAnswer> beside = SlotConversations(model, audio_NS, frame).run(most);
+  CHECK(most >= 2);
   for (size_t i = 0; i < beside.size(); ++i) {
     CAPTURE(i);
     CHECK(beside[i].text.size() > 5);

@@ -35,6 +35,15 @@ inside() {
   expect "ok; read" "$run" checkpoint verify plain/checkpoints/last
   expect "resumed from" "$run" "${plain[@]}" trainer.max_steps=6
 
+  # A neural codec from s2s's layers, in one file.
+  build acme_codec
+  [ "$(wc -l < acme_codec/codec.cc)" -le 150 ] || fail "acme_codec has more than 150 lines"
+  expect " 8 ok" "$run" plugin check acme_codec/build/libs2s_codec_acme_codec.so
+  S2S_PLUGIN_PATH=acme_codec/build expect "train: 2 steps" "$run" train \
+    "$prefix/share/s2s/configs/tiny.yaml" tiny.data=fresh/runs/tiny-data \
+    exp_manager.explicit_log_dir=neural trainer.max_steps=2 model.lr_scheduler.max_steps=2 \
+    "model.codec={name: acme.codec}"
+
   build acme_mistral
   expect " 8 ok" "$run" plugin check acme_mistral/build/libs2s_llm_acme_mistral.so
   export S2S_PLUGIN_PATH=$scratch/acme_mistral/build:$scratch/bands/build

@@ -130,9 +130,11 @@ void keep_bad_steps(const OpenRun& run, const RunParts& parts, Trainer& trainer)
 
 /// The metrics.jsonl of rank 0; null on other ranks.
 std::unique_ptr<MetricsLog> metrics_log(const OpenRun& run, int64_t steps_done,
+                                        bool repeats_validation,
                                         const std::function<void(const std::string&)>& warn) {
   if (!run.processes.is_first()) return nullptr;
-  auto metrics = std::make_unique<MetricsLog>(run.folder.file("metrics.jsonl"), steps_done, warn);
+  auto metrics = std::make_unique<MetricsLog>(run.folder.file("metrics.jsonl"), steps_done, warn,
+                                              repeats_validation);
   if (run.stream != nullptr) {
     metrics->on_line = [&stream = *run.stream](const std::string& line) { stream.print(line); };
   }
@@ -154,7 +156,8 @@ Trainer::End train(const OpenRun& run, PreparedRun& prepared) {
   Trainer trainer(settings_of_run(run), trained);
   trainer.restore(begin.trainer_state);
   const auto warn = [&](const std::string& message) { run.log.warning(message); };
-  const std::unique_ptr<MetricsLog> metrics = metrics_log(run, begin.steps_done, warn);
+  const std::unique_ptr<MetricsLog> metrics =
+      metrics_log(run, begin.steps_done, trainer.owes_validation(), warn);
   if (metrics) trainer.add_observer(metrics.get());
   RunLoggers loggers(std::move(prepared.loggers), warn);
   if (run.processes.is_first()) loggers.start(logged_run(run, begin.steps_done));

@@ -49,13 +49,18 @@ std::optional<int64_t> step_of_own_line(std::string_view line) {
   return is_number ? std::optional(step) : std::nullopt;
 }
 
-Plan plan_cut(AppendedLines& file, int64_t steps_done) {
+bool is_validation(std::string_view line) {
+  return line.find("\"validation\":") != std::string_view::npos;
+}
+
+Plan plan_cut(AppendedLines& file, int64_t steps_done, bool repeats_validation) {
   Plan plan;
   bool keeps_any = false;
   while (const auto line = file.previous()) {
     const std::optional<int64_t> step = step_of_metrics(line->text);
     // Validation lines carry the number of steps done. Step lines carry the 1-based step.
-    const bool keeps = step && *step <= steps_done;
+    const bool repeats = repeats_validation && step == steps_done && is_validation(line->text);
+    const bool keeps = step && *step <= steps_done && !repeats;
     if (step) {
       plan.cut.last_step = std::max(plan.cut.last_step, *step);
     } else {
@@ -135,9 +140,9 @@ std::optional<int64_t> step_of_metrics(std::string_view line) {
   return step.is_number_integer() ? std::optional(step.get<int64_t>()) : std::nullopt;
 }
 
-MetricsCut cut_metrics(const std::string& path, int64_t steps_done) {
+MetricsCut cut_metrics(const std::string& path, int64_t steps_done, bool repeats_validation) {
   AppendedLines file(path);
-  Plan plan = plan_cut(file, steps_done);
+  Plan plan = plan_cut(file, steps_done, repeats_validation);
   if (plan.odd_at && !plan.cut.is_last_odd) plan.cut.first_odd = line_number(path, *plan.odd_at);
   const bool is_same = plan.dropped.empty() && plan.end == file.size() && plan.has_break;
   if (!plan.dropped.empty() || !has_one_name(path)) {

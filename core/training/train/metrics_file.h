@@ -24,8 +24,10 @@ struct MetricsCut {
 /// Drops the lines of steps after `steps_done` from the end, and invalid lines among those and in
 /// the 4 MiB before them, which is where a crash or a full disk can leave some. The file is read
 /// from the end, and cut where it stands; it is written anew only to drop a line in its middle, or
-/// when it has a second name, under which somebody may have kept it.
+/// when it has a second name, under which somebody may have kept it. `repeats_validation`: the
+/// validation after `steps_done` is done again, so that its lines go, too.
 /// Errors: std::system_error, [io/line], [io/write].
-MetricsCut cut_metrics(const std::string& path, int64_t steps_done);
+MetricsCut cut_metrics(const std::string& path, int64_t steps_done,
+                       bool repeats_validation = false);
 
 }  // namespace s2s

@@ -126,16 +126,16 @@ void RunFolder::check_copies(const std::string& name, const std::vector<std::str
 }
 
 MetricsLog::MetricsLog(std::string path, int64_t steps_done,
-                       const std::function<void(const std::string&)>& warn)
+                       const std::function<void(const std::string&)>& warn, bool repeats_validation)
     : path_(std::move(path)) {
-  if (fs::exists(path_)) keep_lines(steps_done, warn);
+  if (fs::exists(path_)) keep_lines(steps_done, repeats_validation, warn);
 }
 
-void MetricsLog::keep_lines(int64_t steps_done,
+void MetricsLog::keep_lines(int64_t steps_done, bool repeats_validation,
                             const std::function<void(const std::string&)>& warn) const {
   MetricsCut cut;
   try {
-    cut = cut_metrics(path_, steps_done);
+    cut = cut_metrics(path_, steps_done, repeats_validation);
   } catch (const std::system_error& error) {
     throw_run_folder(path_, error.code().message());
   }

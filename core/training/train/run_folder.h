@@ -47,17 +47,20 @@ class RunFolder {
 /// Errors: [run/folder].
 class MetricsLog : public RunObserver {
  public:
-  /// `steps_done`: optimizer steps whose lines are kept. `warn` receives [run/metrics] for invalid
-  /// lines, which are dropped, and for missing lines of steps that the checkpoint includes.
+  /// `steps_done`, `repeats_validation`: the lines that are kept (cut_metrics). `warn` receives
+  /// [run/metrics] for invalid lines, which are dropped, and for missing lines of steps that the
+  /// checkpoint includes.
   MetricsLog(std::string path, int64_t steps_done,
-             const std::function<void(const std::string&)>& warn = {});
+             const std::function<void(const std::string&)>& warn = {},
+             bool repeats_validation = false);
   void on_step(const StepReport& report) override;
   void on_validation(const ValidationReport& report) override;
   /// Called with each line that was written. Optional.
   std::function<void(const std::string& line)> on_line;
 
  private:
-  void keep_lines(int64_t steps_done, const std::function<void(const std::string&)>& warn) const;
+  void keep_lines(int64_t steps_done, bool repeats_validation,
+                  const std::function<void(const std::string&)>& warn) const;
   void append(const nlohmann::ordered_json& line) const;
   std::string path_;
 };

@@ -73,6 +73,8 @@ class Trainer {
   /// equal on all ranks. `restore` accepts "" for the initial state.
   std::string state() const;
   void restore(const std::string& state);
+  /// The run stopped before a validation that was due: `run` begins with it.
+  bool owes_validation() const { return owes_validation_; }
 
  private:
   /// A step whose work has been given to the device. The host has not read its numbers.

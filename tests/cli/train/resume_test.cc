@@ -118,6 +118,30 @@ TEST_CASE("a torn last line of metrics.jsonl is fixed on resume") {
   check_same_run(run, uninterrupted_run());
 }
 
+TEST_CASE("a validation that was owed, and made by a start that then crashed, is one line") {
+  const TemporaryFolder folder;
+  Words options = eventful_options();
+  options[0] = "trainer.max_steps=10";
+  options.insert(options.end(), {"trainer.val_check_interval=5"});
+  const fs::path straight = folder.path() / "straight", run = folder.path() / "run";
+  train_tiny(straight, options);
+  const auto validations = [&](const fs::path& of) {
+    int64_t count = 0;
+    for (const auto& line : metrics(of)) count += line.contains("validation") && line["step"] == 5;
+    return count;
+  };
+  CHECK(validations(straight) == 1);
+  // Stopped after step 5, before its validation; the next start made it and crashed.
+  copy_as_killed(straight, run, 5);
+  const fs::path state = run / "checkpoints/step=5/state.json";
+  auto content = nlohmann::json::parse(read_text(state));
+  content["trainer_state"] = R"({"owes_validation": 1})";
+  write_text(state, content.dump());
+  train_tiny(run, options);
+  CHECK(validations(run) == 1);
+  CHECK(metrics(run).size() == metrics(straight).size());
+}
+
 TEST_CASE("accumulated micro-batches resume bit for bit, too") {
   const TemporaryFolder folder;
   Words options = eventful_options();

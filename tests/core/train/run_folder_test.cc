@@ -114,6 +114,20 @@ TEST_CASE("a resumed run reads the end of a long metrics.jsonl, and cuts it wher
   CHECK(read(path).size() < kept.size());
 }
 
+TEST_CASE("a validation that a resumed run does again is dropped, and no other one") {
+  const TemporaryFolder folder;
+  const std::string begin =
+      "{\"step\":3,\"loss\":2}\n{\"step\":3,\"validation\":\"dev\",\"loss\":2}\n"
+      "{\"step\":4,\"loss\":1}\n";
+  const std::string validation = "{\"step\":4,\"validation\":\"dev\",\"loss\":1}\n";
+  const std::string path =
+      folder.write("metrics.jsonl", begin + validation + "{\"step\":5,\"loss\":1}\n");
+  s2s::cut_metrics(path, 4);
+  CHECK((read(path) == begin + validation));
+  s2s::cut_metrics(path, 4, /*repeats_validation=*/true);
+  CHECK((read(path) == begin));
+}
+
 TEST_CASE("a metrics.jsonl with a hole is one message") {
   const TemporaryFolder folder;
   const std::string path = folder.write("metrics.jsonl", "{\"step\":1}\n");

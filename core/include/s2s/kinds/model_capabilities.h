@@ -111,6 +111,7 @@ class DuplexSessions {
     at::Tensor codes_TK;               // codec tokens of the same frames
   };
   virtual ~DuplexSessions();
+  /// How many conversations there is room for.
   virtual int64_t num_slots() const = 0;
   /// Begins a conversation in a slot. One that is open there is dropped.
   virtual void open(int64_t slot, const SamplingOptions& sampling) = 0;

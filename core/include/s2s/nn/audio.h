@@ -70,6 +70,7 @@ class AudioLayer : public Block {
 /// What a convolution sees before the first and after the last position.
 enum class EdgePadding { kZeros, kReplicate, kReflect };
 
+/// Sizes and paddings of a convolution.
 struct ConvSpec {
   int64_t inputs = 1, outputs = 1, kernel = 1, stride = 1, dilation = 1, groups = 1;
   bool has_bias = true;
@@ -96,6 +97,7 @@ class StreamConv1d : public AudioLayer {
   StoredWeight weight_;
 };
 
+/// Sizes of a transposed convolution, and what of its output is dropped.
 struct ConvTransposeSpec {
   int64_t inputs = 1, outputs = 1, kernel = 1, stride = 1, groups = 1;
   bool has_bias = true;
@@ -142,6 +144,7 @@ class AudioStack : public AudioLayer {
  public:
   explicit AudioStack(std::string prefix) : prefix_(std::move(prefix)) {}
   ~AudioStack() override;
+  /// Adds a layer to the end.
   void add(std::unique_ptr<AudioLayer> layer);
   at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
 
@@ -157,6 +160,7 @@ class ResidualUnit : public AudioLayer {
   /// `prefix`: names of the layers of the stack ("block.").
   explicit ResidualUnit(std::string prefix, std::unique_ptr<AudioLayer> shortcut = nullptr);
   ~ResidualUnit() override;
+  /// Adds a layer to the end of the stack.
   ResidualUnit& add(std::unique_ptr<AudioLayer> layer);
   at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
 

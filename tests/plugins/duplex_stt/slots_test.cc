@@ -1,0 +1,16 @@
+// Live conversations of duplex_stt side by side.
+
+#include <doctest/doctest.h>
+
+#include "common/capabilities.h"
+#include "plugins/duplex_stt/stt_fixture.h"
+#include "plugins/slot_conversations.h"
+
+using namespace s2s;
+using namespace s2s::test;
+
+TEST_CASE("conversations in slots say what each says alone") {
+  SttFixture f;
+  const auto model = f.model(std::string(kForcedTurns) + R"(, "system_prompt": "be brief")");
+  check_slots(speech_of(*model), make_batch({20, 20, 20, 20}, 9).source_audio_BS);
+}
