@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: layering_test.sh SOURCE_DIR
-# Checks who may name and include whom (core/docs/internals/plugin_host.md, "Layers"); inside of
-# core, layers_test.py does.
+# Checks who may name and include whom (core/docs/internals/plugin_host.md, "Layers"). Inside of
+# core layers_test.py does, and plugin_names_test.py looks for the names of plugins in core.
 set -uo pipefail
 cd "$1" || exit 2
 failed=0
@@ -13,32 +13,6 @@ complain() {
   echo "$2" | sed 's/^/  /'
   failed=1
 }
-
-# Core names no plugin, not even in a comment. A plugin's name is its folder's. Some names are words
-# of the field; of these only the quoted name and kind:name count.
-words=" adamw bleu causal_lm console conversations cosine cuts hf jsonl local loss single text wer "
-kind_names="llm|encoder|codec|model|strategy|communicator|data|tokenizer|metric|scorer"
-kind_names+="|logger|optimizer|schedule|kernels"
-# Kernels have the name of a type of device, which LibTorch gives and core uses; "text" is a key of
-# cuts, manifests and reports.
-device_types=" cuda text "
-for name in $(find plugins -mindepth 3 -maxdepth 3 -name CMakeLists.txt | xargs -r -n1 dirname |
-    xargs -r -n1 basename | sort -u); do
-  pattern="\\b$name\\b"
-  [ "${words#* $name }" = "$words" ] || pattern="\"$name\"|\\b($kind_names):$name\\b"
-  [ "${device_types#* $name }" = "$device_types" ] || pattern="\\b($kind_names):$name\\b"
-  # The field of a Shar set is called so by Lhotse, and that of a conversation by NeMo. Prompt
-  # formats are those of families of language models, and have their names. PEFT has a task
-  # CAUSAL_LM, NeMo a set of questions called llama-qa; LLaMA-Factory is a trainer, and ShareGPT's
-  # lines have "conversations". acme.mistral is the example of somebody else's plugin.
-  complain "core/ names the plugin '$name'" "$(grep -rniE "$pattern" \
-    core/{include,foundation,data,model,training,conformance,sdk} core/CMakeLists.txt |
-    grep -vE '"CAUSAL_LM"|"llama-qa"|LLaMA-Factory|acme[._]mistral' |
-    grep -vE '^core/data/(shar/|streams/source_files).*"cuts"' |
-    grep -vE '^core/data/(streams/source_turns|conversations/prompt_source).*"conversations"' |
-    grep -vE '^core/data/text/text_line.*"conversations"' |
-    grep -viE '^core/data/conversations/.*\b(gemma|qwen)\b')"
-done
 
 # Plugins see the SDK, their own files and third-party libraries; never core's rooms or each other.
 rooms=$(sed -nE 's|^[a-z]+ ([a-z_/]+):.*|\1|p' core/layers.txt | grep -v ' ' | paste -sd '|')

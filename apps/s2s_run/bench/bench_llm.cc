@@ -13,8 +13,8 @@
 
 #include "base/io_errors.h"
 #include "base/machine.h"
-#include "eval/metrics/duplex_metrics.h"
 #include "run/device_trace.h"
+#include "s2s/scores/turn_taking.h"
 #include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/bench_device.h"
 #include "s2s_run/bench/llm_ceilings.h"

@@ -11,10 +11,9 @@
 #include "conversations/conversation_errors.h"
 #include "conversations/prompt_source.h"
 #include "convert/source_files.h"
-#include "eval/metrics/word_alignment.h"
-#include "eval/text/text_normalizer.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
+#include "s2s/scores/texts.h"
 #include "s2s_run/run/generate.h"
 
 namespace s2s::run {

@@ -1,20 +1,24 @@
 #include "s2s/batch.h"
 
+#include "duplex/batch_tensors.h"
+
 namespace s2s {
 namespace {
 
-constexpr at::Tensor Batch::*kTensors[] = {&Batch::source_audio_BS,  &Batch::source_audio_lens_B,
-                                           &Batch::target_audio_BS,  &Batch::target_audio_lens_B,
-                                           &Batch::target_tokens_BT, &Batch::target_token_lens_B,
-                                           &Batch::source_tokens_BT, &Batch::source_token_lens_B,
-                                           &Batch::codes_BKT,        &Batch::code_lens_B,
-                                           &Batch::text_BT,          &Batch::text_labels_BT};
+/// Calls `use` for each tensor that the batch has, `others` excepted.
+template <class AnyBatch, class Use>
+void for_own_tensors(AnyBatch& batch, const Use& use) {
+  for (const BatchTensor& tensor : kBatchTensors) {
+    if ((batch.*tensor.rows).defined()) use(batch.*tensor.rows);
+    if (tensor.lengths_B != nullptr && (batch.*tensor.lengths_B).defined()) {
+      use(batch.*tensor.lengths_B);
+    }
+  }
+}
 
 template <class Change>
 Batch changed(Batch batch, const Change& change) {
-  for (at::Tensor Batch::*const tensor : kTensors) {
-    if ((batch.*tensor).defined()) batch.*tensor = change(batch.*tensor);
-  }
+  for_own_tensors(batch, [&](at::Tensor& tensor) { tensor = change(tensor); });
   for (auto& [name, tensor] : batch.others) tensor = change(tensor);
   return batch;
 }
@@ -30,9 +34,7 @@ Batch Batch::pin_memory() const {
 }
 
 void Batch::for_each(const std::function<void(const at::Tensor&)>& use) const {
-  for (at::Tensor Batch::*const tensor : kTensors) {
-    if ((this->*tensor).defined()) use(this->*tensor);
-  }
+  for_own_tensors(*this, use);
   for (const auto& [name, tensor] : others) use(tensor);
 }
 

@@ -5,13 +5,9 @@
 #include <span>
 #include <vector>
 
-namespace s2s {
+#include "s2s/speech_segment.h"
 
-/// A stretch of speech on the clip's clock.
-struct SpeechSegment {
-  double start_s = 0;
-  double end_s = 0;
-};
+namespace s2s {
 
 struct VoiceActivityOptions {
   double frame_s = 0.08;

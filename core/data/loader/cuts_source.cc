@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/accelerator.h"
+#include "duplex/batch_tensors.h"
 #include "loader/loader_errors.h"
 #include "loader/set_check.h"
 
@@ -30,19 +31,13 @@ std::string hex(uint64_t number) { return fmt::format("{:016x}", number); }
 /// The first row of a batch, without its padding.
 Batch first_row(const Batch& batch) {
   Batch row;
-  const auto cut_off = [](const at::Tensor& values, const at::Tensor& lens_B) {
-    return values.narrow(0, 0, 1).narrow(1, 0, lens_B[0].item<int64_t>()).clone();
-  };
-  row.source_audio_BS = cut_off(batch.source_audio_BS, batch.source_audio_lens_B);
-  if (batch.target_audio_BS.defined()) {
-    row.target_audio_BS = cut_off(batch.target_audio_BS, batch.target_audio_lens_B);
-    row.target_audio_lens_B = batch.target_audio_lens_B.narrow(0, 0, 1).clone();
+  for (const BatchTensor& tensor : kBatchTensors) {
+    if (tensor.lengths_B == nullptr || !(batch.*tensor.rows).defined()) continue;
+    const at::Tensor& lengths_B = batch.*tensor.lengths_B;
+    row.*tensor.rows =
+        (batch.*tensor.rows).narrow(0, 0, 1).narrow(-1, 0, lengths_B[0].item<int64_t>()).clone();
+    row.*tensor.lengths_B = lengths_B.narrow(0, 0, 1).clone();
   }
-  row.target_tokens_BT = cut_off(batch.target_tokens_BT, batch.target_token_lens_B);
-  row.source_tokens_BT = cut_off(batch.source_tokens_BT, batch.source_token_lens_B);
-  row.source_audio_lens_B = batch.source_audio_lens_B.narrow(0, 0, 1).clone();
-  row.target_token_lens_B = batch.target_token_lens_B.narrow(0, 0, 1).clone();
-  row.source_token_lens_B = batch.source_token_lens_B.narrow(0, 0, 1).clone();
   for (const auto& [name, tensor] : batch.others) row.others[name] = tensor.narrow(0, 0, 1).clone();
   row.ids = {batch.ids.front()};
   row.target_texts = {batch.target_texts.front()};

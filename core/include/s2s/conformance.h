@@ -62,9 +62,9 @@ Answers broken_promises(const std::function<std::unique_ptr<Optimizer>()>& make)
 /// the step and the base rate.
 Answers broken_promises(const Schedule& schedule, double base_learning_rate);
 
-/// Checks a metric, which each call of `make` builds anew: it takes equal, different and empty
-/// texts in any script; its value is then a number, the same when it is asked again, and the same
-/// in another instance that was given the same.
+/// Checks a metric, which each call of `make` builds anew: it takes dialogues and texts alone,
+/// equal, different and empty ones in any script; it always lists the same values; they are finite
+/// or NaN, the same when asked again, and the same in another instance that was given the same.
 Answers broken_promises(const std::function<std::unique_ptr<Metric>()>& make);
 
 /// Checks a logger, which each call of `make` builds anew: it takes values, texts, sounds, pictures

@@ -12,6 +12,7 @@
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/scorer.h"
+#include "s2s/kinds/shared_widths.h"
 #include "s2s/nn/token_sampling.h"
 #include "s2s/parallel/whole_parameters.h"
 #include "s2s/registry.h"
@@ -77,6 +78,7 @@ Generation AnswersSpeech::answer(const Batch& batch, bool decode_audio) {
 TextGenerator::~TextGenerator() = default;
 SpokenChannel::~SpokenChannel() = default;
 SpeaksText::~SpeaksText() = default;
+SharesWidths::~SharesWidths() = default;
 std::vector<TextPrompt> TextGenerator::prompts_of(const Batch&) { return {}; }
 int64_t TextGenerator::source_sample_rate_hz() const { return 0; }
 Optimizer::~Optimizer() = default;

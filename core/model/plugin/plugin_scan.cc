@@ -140,4 +140,16 @@ PluginScan scan_plugins(const SearchPath& search) {
   return scan;
 }
 
+std::vector<std::string> own_names(const PluginScan& scan, const std::string& kind) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < scan.files.size(); ++i) {
+    for (const ComponentId& id : scan.files[i].provides) {
+      const bool has_vendor = id.name.find('.') != std::string::npos;
+      if (id.kind != kind || has_vendor || scan.owners.at(id) != i) continue;
+      if (is_own_plugin(scan.files[i].path)) names.push_back(id.name);
+    }
+  }
+  return names;
+}
+
 }  // namespace s2s

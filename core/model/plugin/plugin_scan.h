@@ -55,4 +55,8 @@ PluginFile read_plugin_file(const std::string& path);
 /// incompatible file keeps its names, so that no other file silently replaces it.
 PluginScan scan_plugins(const SearchPath& search);
 
+/// Returns the components of a kind that come with the running program: they lie next to it, and
+/// their names have no vendor. In the order of files and notes.
+std::vector<std::string> own_names(const PluginScan& scan, const std::string& kind);
+
 }  // namespace s2s

@@ -47,31 +47,27 @@ std::string user_words(const std::vector<Turn>& turns) {
   return words;
 }
 
-/// Pads the user's audio, and the prompts in front of it, so that all ranks of a sharded model run
-/// the same number of frames.
-Batch as_wide_as_all(Batch batch, SharedSets& sets) {
+/// Pads the user's audio, and what else the answers depend on, so that all ranks of a sharded model
+/// run the same number of frames.
+Batch as_wide_as_all(Batch batch, const std::vector<PaddedTensor>& others, SharedSets& sets) {
   at::Tensor& user_BS = batch.source_audio_BS;
   if (!user_BS.defined()) return batch;
   const int64_t samples = sets.common_width(user_BS.size(1));
   user_BS = at::constant_pad_nd(user_BS, {0, samples - user_BS.size(1)});
-  const auto found = batch.others.find("prompt_tokens");
-  const int64_t own = found == batch.others.end() ? 0 : found->second.size(1);
-  const int64_t length = sets.common_width(own);
-  if (length == own) return batch;
-  if (own == 0) {
-    const auto options = at::TensorOptions(at::kLong).device(user_BS.device());
-    batch.others["prompt_tokens"] = at::zeros({batch.size(), 0}, options);
-    batch.others["prompt_token_lens"] = at::zeros({batch.size()}, options);
+  for (const PaddedTensor& tensor : others) {
+    const auto found = batch.others.find(tensor.rows);
+    const int64_t own = found == batch.others.end() ? 0 : found->second.size(1);
+    const int64_t length = sets.common_width(own);
+    if (length == own) continue;
+    if (own == 0) {
+      const auto options = at::TensorOptions(at::kLong).device(user_BS.device());
+      batch.others[tensor.rows] = at::zeros({batch.size(), 0}, options);
+      batch.others[tensor.lengths] = at::zeros({batch.size()}, options);
+    }
+    at::Tensor& rows_BN = batch.others.at(tensor.rows);
+    rows_BN = at::constant_pad_nd(rows_BN, {0, length - own});
   }
-  at::Tensor& prompts_BP = batch.others.at("prompt_tokens");
-  prompts_BP = at::constant_pad_nd(prompts_BP, {0, length - own});
   return batch;
-}
-
-/// Whether evaluate() itself answers the batch, for a metric of answers by NeMo's name.
-bool answers_to_evaluate(const Model& model) {
-  const std::vector<std::string> names = model.metric_names();
-  return std::find(names.begin(), names.end(), "turn_taking_acc") != names.end();
 }
 
 }  // namespace
@@ -82,20 +78,25 @@ Validator::Validator(Model& model, const Sets& sets, ValidationSettings settings
       speaker_(speech_ == nullptr ? find_capability<SpeaksText>(model) : nullptr),
       writer_(speech_ == nullptr ? find_capability<TextGenerator>(model) : nullptr),
       sets_(sets),
-      settings_(std::move(settings)) {}
+      settings_(std::move(settings)) {
+  const auto* const shares = find_capability<SharesWidths>(model);
+  if (shares == nullptr) return;
+  answers_in_evaluate_ = shares->answers_in_evaluate();
+  padded_ = shares->padded_tensors();
+}
 
 void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums) {
   const Batch on_device = turn.batch.to(settings_.device);
   const AutocastScope autocast(settings_.precision, settings_.device.type());
   const MetricSums more =
-      model_.evaluate(answers_to_evaluate(model_) ? as_wide_as_all(on_device, sets) : on_device);
+      model_.evaluate(answers_in_evaluate_ ? as_wide_as_all(on_device, padded_, sets) : on_device);
   if (turn.counts) add_sums(sums, more);
   // Ranks of a sharded model answer together, even when the batch of one of them does not count.
   if (!is_answered(turn.first)) return;
   if (writer_ != nullptr) return write(sets, turn, on_device);
   if (speaker_ != nullptr) return answer(turn, on_device, speak(sets, on_device));
   if (!on_device.source_audio_BS.defined()) return;
-  const Batch wide = as_wide_as_all(on_device, sets);
+  const Batch wide = as_wide_as_all(on_device, padded_, sets);
   answer(turn, wide, speech_->answer(wide, /*decode_audio=*/true));
 }
 
@@ -154,7 +155,7 @@ void Validator::add_numbers(ValidationReport& report) {
   for (const ReportExample& example : examples_) {
     DataSetBoard& board =
         boards.try_emplace(example.data_set, example.data_set, settings_.metrics).first->second;
-    board.add(example, measure(example));
+    board.add(example, speech_of(example));
   }
   for (const auto& [set, board] : boards) report.sets[set].merge(board.numbers());
   examples_.clear();
@@ -171,8 +172,14 @@ void Validator::answer(const SharedSets::Turn& turn, const Batch& batch,
   listen(first);
   for (size_t i = first; i < examples_.size(); ++i) {
     keep(examples_[i]);
-    keep_times_only(examples_[i]);
+    keep_speech(examples_[i], keeps_audio());
   }
+}
+
+/// Whether the clips stay until the metrics of a training run are computed.
+bool Validator::keeps_audio() const {
+  return std::any_of(settings_.metrics.begin(), settings_.metrics.end(),
+                     [](const NamedMetric& metric) { return metric.needs_audio; });
 }
 
 /// Answers prompts greedily with text.
@@ -195,7 +202,7 @@ void Validator::write(SharedSets& sets, const SharedSets::Turn& turn, const Batc
     }
     if (settings_.answers == Answers::kNumbers) {
       keep(example);
-      example.user = {};
+      if (!keeps_audio()) example.user = {};
     }
     examples_.push_back(std::move(example));
   }
@@ -231,15 +238,15 @@ ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& b
     example.user = {row(batch.source_audio_BS, batch.source_audio_lens_B, b),
                     speech_->source_sample_rate_hz()};
   }
-  if (!generated.user_text.empty()) {
-    example.texts.user_reference = user_words(example.turns);
-    example.texts.user_channel = generated.user_text[row_number];
-  }
+  example.texts.user_reference = user_words(example.turns);
+  if (!generated.user_text.empty()) example.texts.user_channel = generated.user_text[row_number];
   if (generated.audio_BS.defined()) {
     example.answer = {row(generated.audio_BS, generated.audio_lens_B, b),
                       speech_ != nullptr ? speech_->answer_sample_rate_hz()
                                          : speaker_->codec().shape().sample_rate_hz};
   }
+  example.frame_s = speech_ != nullptr ? speech_->frame_length_s()
+                                       : 1 / speaker_->codec().shape().frame_rate_hz();
   // Token t of an answer belongs to frame t + 1: the text channel leads by one frame.
   example.answer_tokens =
       marks(generated.tokens_text_BT[b], generated.token_lens_B[b].item<int64_t>(),

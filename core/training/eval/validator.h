@@ -14,6 +14,7 @@
 #include "s2s/kinds/data_source.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/scorer.h"
+#include "s2s/kinds/shared_widths.h"
 #include "train/precision.h"
 #include "train/step_report.h"
 
@@ -32,7 +33,7 @@ struct ValidationSettings {
   int64_t limit_answers = 0;         // answered batches of each set; 0: all of limit_batches
   int64_t kept_examples = 0;         // this rank's answered examples of each set in the report
   Scorer* scorer = nullptr;          // transcribes the answers
-  std::vector<NamedMetric> metrics;  // plugin metrics, in addition to answer_metrics()
+  std::vector<NamedMetric> metrics;  // of the answers (RunBuilder::metrics)
   Precision precision;
   at::Device device = at::kCPU;
   /// With n data ranks, each takes every n-th batch. Null: one process.
@@ -61,6 +62,7 @@ class Validator {
                            const Generation& generated, int64_t b) const;
   void add_best_case(const Batch& batch, size_t first);
   bool is_answered(int64_t number) const;
+  bool keeps_audio() const;
   void listen(size_t first);
   void keep(const ReportExample& example);
   void add_numbers(ValidationReport& report);
@@ -69,6 +71,8 @@ class Validator {
   AnswersSpeech* speech_;  // null: the model does not answer speech
   SpeaksText* speaker_;    // null: it does, or it does not speak the reference's text
   TextGenerator* writer_;  // null: it does, or it does not continue prompts
+  bool answers_in_evaluate_ = false;
+  std::vector<PaddedTensor> padded_;  // what answers depend on (SharesWidths)
   const Sets& sets_;
   ValidationSettings settings_;
   std::vector<ReportExample> examples_;

@@ -85,7 +85,6 @@ bool open_set(Preparation& preparation, const std::string& name, const Config& b
 /// What answers are measured with. A check that could not open all sets only creates the scorer.
 void make_scorer(Preparation& preparation, bool has_texts) {
   PreparedRun& run = preparation.run;
-  if (preparation.checks()) preparation.builder().metrics();  // each validation makes them
   run.scorer = has_texts
                    ? prepared_scorer(preparation.builder(), run.parts.tokenizer.get(), run.sets)
                    : preparation.builder().scorer();
@@ -126,7 +125,7 @@ bool open_validation(Preparation& preparation) {
       are_open = are_open && is_open;
     }
   }
-  if (answered_batches(settings)) {
+  if (answered_batches(settings, run.metrics)) {
     const bool has_texts = !preparation.checks() || (are_open && preparation.has(kTrainData));
     preparation.attempt([&] { make_scorer(preparation, has_texts); });
   }

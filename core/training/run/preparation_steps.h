@@ -16,6 +16,7 @@ enum Prepared : unsigned {
   kTrainData = 1U << 5U,
   kOptimizer = 1U << 6U,
   kFrozen = 1U << 7U,
+  kMetrics = 1U << 8U,
 };
 
 struct Preparation {

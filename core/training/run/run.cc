@@ -16,7 +16,8 @@ Run::Run(const ConfigArguments& arguments, RunPurpose purpose, const RunProgram&
     if (purpose != RunPurpose::kTrain && !part.empty()) warnings_->add(part);
   }
   for (const std::string& warning : checked_.check().notes.warnings) warnings_->add(warning);
-  builder_ = std::make_unique<RunBuilder>(config(), registries(), *warnings_);
+  builder_ = std::make_unique<RunBuilder>(config(), registries(), *warnings_,
+                                          own_names(host().scan(), KindName<Metric>::value));
 }
 
 Run::Run(const RunConfig& checked, const RunProgram& program)
@@ -25,7 +26,8 @@ Run::Run(const RunConfig& checked, const RunProgram& program)
       config_(checked.check().written),
       warnings_(std::make_unique<Warnings>()) {
   config_["trainer"]["accelerator"] = Config::scalar("cpu");
-  builder_ = std::make_unique<RunBuilder>(config(), registries(), *warnings_);
+  builder_ = std::make_unique<RunBuilder>(config(), registries(), *warnings_,
+                                          own_names(host().scan(), KindName<Metric>::value));
 }
 
 }  // namespace s2s::run

@@ -57,7 +57,8 @@ class ConstantRate : public Schedule {
 
 }  // namespace
 
-RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warnings& warnings)
+RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warnings& warnings,
+                       std::vector<std::string> own_metrics)
     : config_(config),
       registries_(registries),
       warnings_(warnings),
@@ -65,7 +66,8 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
       precision_(parse_precision(settings_.trainer.precision,
                                  node_at(config, "trainer.precision").origin().text())),
       device_(choose_device("trainer.accelerator", settings_.trainer.accelerator, warnings)),
-      entropy_(std::random_device()()) {
+      entropy_(std::random_device()()),
+      own_metrics_(std::move(own_metrics)) {
   set_numerics(settings_.trainer);
   warn_of_slow_precision(precision_, device_, warnings);
   kernels_ = make_device_kernels(device_.type(), context("trainer.accelerator"));
@@ -216,13 +218,21 @@ std::unique_ptr<DataSource> RunBuilder::all_train_data(const Tokenizer* tokenize
 }
 
 std::vector<NamedMetric> RunBuilder::metrics() const {
+  const auto described = [this](const std::string& name, const Config& node, bool is_listed) {
+    return named_metric(node.find("name")->text(), name, is_listed, [this, node] {
+      return registries_.create<Metric>(node, context("model.metrics"));
+    });
+  };
+  const auto listed = metric_components(settings_.model.metrics);
   std::vector<NamedMetric> metrics;
-  for (const auto& [name, node] : metric_components(settings_.model.metrics)) {
-    metrics.push_back({name, [this, node = node] {
-                         return registries_.create<Metric>(node, context("model.metrics"));
-                       }});
-    metrics.back().create();  // reports errors in the options before training starts
+  for (const std::string& own : own_metrics_) {
+    const bool is_listed = std::any_of(listed.begin(), listed.end(),
+                                       [&](const auto& named) { return named.first == own; });
+    Config node = Config::map();
+    node["name"] = Config::scalar(own);
+    if (!is_listed) metrics.push_back(described(own, node, false));
   }
+  for (const auto& [name, node] : listed) metrics.push_back(described(name, node, true));
   return metrics;
 }
 

@@ -36,8 +36,10 @@ at::Device choose_device(const std::string& place, const std::string& accelerato
 class RunBuilder {
  public:
   /// `config`: a checked configuration (`RunCheck::written`). `warnings` receives the warnings of
-  /// the components. All three arguments must outlive this object.
-  RunBuilder(const Config& config, const Registries& registries, Warnings& warnings);
+  /// the components. These three arguments must outlive this object. `own_metrics`: names of the
+  /// metrics that every validation of answers computes (PluginScan::own_names).
+  RunBuilder(const Config& config, const Registries& registries, Warnings& warnings,
+             std::vector<std::string> own_metrics);
 
   /// Joins the other ranks of the run. Strategies are then built for all ranks, and this process
   /// uses the GPU of its local rank. Both arguments must outlive this object.
@@ -80,7 +82,8 @@ class RunBuilder {
                                            const ParallelStrategy& strategy) const;
   /// Opens all training data, to read its texts. Returns null when the configuration has none.
   std::unique_ptr<DataSource> all_train_data(const Tokenizer* tokenizer) const;
-  /// Creates the metrics of model.metrics. Errors: those of the metrics.
+  /// Describes the metrics of answers: those that come with s2s, and those of model.metrics. One
+  /// that model.metrics names has the options given there. Errors: those of the metrics.
   std::vector<NamedMetric> metrics() const;
   /// Creates the loggers of exp_manager.loggers, with component names. Errors: those of the
   /// loggers.
@@ -108,6 +111,7 @@ class RunBuilder {
   const ProcessPlace* process_ = nullptr;   // null: this is the only process
   Communicator* world_ = nullptr;
   uint64_t entropy_;
+  std::vector<std::string> own_metrics_;
 };
 
 }  // namespace s2s

@@ -118,12 +118,18 @@ bool make_loggers(Preparation& preparation) {
   return true;
 }
 
+bool describe_metrics(Preparation& preparation) {
+  if (preparation.settings().validation_sets.empty()) return true;
+  preparation.run.metrics = preparation.builder().metrics();
+  return true;
+}
+
 bool find_monitor(Preparation& preparation) {
   PreparedRun& run = preparation.run;
   const std::vector<std::string> metrics =
       preparation.has(kModel) ? run.parts.model->metric_names()
                               : describe_model(run.setup.config(), run.setup.registries()).metrics;
-  run.monitor_fault = monitor_fault(preparation.settings(), metrics);
+  run.monitor_fault = monitor_fault(preparation.settings(), run.metrics, metrics);
   if (!run.monitor_fault.empty()) run.setup.warnings().add(run.monitor_fault);
   return true;
 }
@@ -151,7 +157,8 @@ constexpr PreparationStep kTrainingSteps[] = {
     {"codec", kModel, kNothingYet, fit_codec},
     {"room for checkpoints", kModel | kFolder, kNothingYet, find_room},
     {"loggers", kNothingYet, kNothingYet, make_loggers},
-    {"monitored metric", kNothingYet, kNothingYet, find_monitor},
+    {"metrics", kNothingYet, kMetrics, describe_metrics},
+    {"monitored metric", kMetrics, kNothingYet, find_monitor},
     {"validation sets, metrics and scorer", kNothingYet, kNothingYet, open_validation},
     {"first batch", kTrainData, kNothingYet, take_first_batch},
 };

@@ -44,6 +44,7 @@ struct PreparedRun {
   std::unique_ptr<InitialValues> values;  // until the model has memory
   RunState begin;
   std::vector<NamedLogger> loggers;  // of rank 0
+  std::vector<NamedMetric> metrics;  // of answers; empty without validation sets
   std::string monitor_fault;         // "": none
   Validator::Sets sets;
   std::unique_ptr<Scorer> scorer;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "eval/metrics/monitored_metric.h"
 #include "run/parameter_histograms.h"
 
 namespace s2s::run {
@@ -11,11 +12,12 @@ namespace {
 ValidationSettings validation_settings(const RunBuilder& builder, const RunParts& parts,
                                        Scorer* scorer) {
   ValidationSettings out;
-  if (const auto answered = answered_batches(builder.settings())) {
+  std::vector<NamedMetric> metrics = builder.metrics();
+  if (const auto answered = answered_batches(builder.settings(), metrics)) {
     out.answers = Answers::kNumbers;
     out.limit_answers = *answered;
     out.scorer = scorer;
-    out.metrics = builder.metrics();
+    out.metrics = std::move(metrics);
   }
   out.limit_batches = builder.settings().trainer.limit_val_batches.value_or(0);
   out.device = builder.device();

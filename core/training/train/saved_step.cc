@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/foreign_json.h"
+#include "duplex/batch_tensors.h"
 #include "train/train_errors.h"
 #include "weights/safetensors.h"
 
@@ -94,19 +95,12 @@ std::string tensor_name(size_t batch, const std::string& name) {
 }  // namespace
 
 std::vector<std::pair<std::string, at::Tensor*>> named_tensors(Batch& batch) {
-  std::vector<std::pair<std::string, at::Tensor*>> named = {
-      {"source_audio_BS", &batch.source_audio_BS},
-      {"source_audio_lens_B", &batch.source_audio_lens_B},
-      {"target_audio_BS", &batch.target_audio_BS},
-      {"target_audio_lens_B", &batch.target_audio_lens_B},
-      {"target_tokens_BT", &batch.target_tokens_BT},
-      {"target_token_lens_B", &batch.target_token_lens_B},
-      {"source_tokens_BT", &batch.source_tokens_BT},
-      {"source_token_lens_B", &batch.source_token_lens_B},
-      {"codes_BKT", &batch.codes_BKT},
-      {"code_lens_B", &batch.code_lens_B},
-      {"text_BT", &batch.text_BT},
-      {"text_labels_BT", &batch.text_labels_BT}};
+  std::vector<std::pair<std::string, at::Tensor*>> named;
+  for (const BatchTensor& tensor : kBatchTensors) {
+    named.emplace_back(tensor.name, &(batch.*tensor.rows));
+    if (tensor.lengths_B == nullptr) continue;
+    named.emplace_back(tensor.lengths_name, &(batch.*tensor.lengths_B));
+  }
   for (auto& [name, tensor] : batch.others) named.emplace_back(kOthers + name, &tensor);
   return named;
 }

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "duplex/batch_tensors.h"
 #include "train/train_errors.h"
 #include "weights/shape_text.h"
 
@@ -20,12 +21,11 @@ class SavedBatchCheck {
       if (tensor->defined()) tensors_[name] = *tensor;
     }
     check_rows(batch);
-    for (const char* name : {"source_audio", "target_audio"}) check_audio(name);
-    check_channel("target_tokens_BT", "target_token_lens_B", 2);
-    check_channel("source_tokens_BT", "source_token_lens_B", 2);
-    check_channel("codes_BKT", "code_lens_B", 3);
-    check_ids("target_tokens_BT", 0);
-    check_ids("source_tokens_BT", 0);
+    for (const BatchTensor& tensor : kBatchTensors) {
+      if (tensor.lengths_B == nullptr) continue;  // text, which check_text looks at
+      check_channel(tensor);
+      if (tensor.padding == BatchPadding::kPad) check_ids(tensor.name, 0);
+    }
     check_text(batch);
   }
 
@@ -73,20 +73,18 @@ class SavedBatchCheck {
                      most));
   }
 
-  void check_audio(const std::string& side) const {
-    const at::Tensor* const audio = find(side + "_BS");
-    if (audio == nullptr) return;
-    require(side + "_BS", audio->is_floating_point() && audio->dim() == 2,
-            fmt::format("float32 [{}, samples]", rows_));
-    check_lengths(side + "_lens_B", audio->size(1));
-  }
-
-  void check_channel(const std::string& name, const std::string& lengths, int64_t dims) const {
-    const at::Tensor* const tokens = find(name);
-    if (tokens == nullptr) return;
-    require(name, tokens->scalar_type() == at::kLong && tokens->dim() == dims,
-            fmt::format("int64 with {} dimensions", dims));
-    check_lengths(lengths, tokens->size(-1));
+  void check_channel(const BatchTensor& tensor) const {
+    const at::Tensor* const rows = find(tensor.name);
+    if (rows == nullptr) return;
+    const bool has_dims = rows->dim() == tensor.num_dims;
+    if (tensor.is_audio) {
+      require(tensor.name, rows->is_floating_point() && has_dims,
+              fmt::format("float32 [{}, samples]", rows_));
+    } else {
+      require(tensor.name, rows->scalar_type() == at::kLong && has_dims,
+              fmt::format("int64 with {} dimensions", tensor.num_dims));
+    }
+    check_lengths(tensor.lengths_name, rows->size(-1));
   }
 
   void check_ids(const std::string& name, int64_t least) const {

@@ -180,7 +180,7 @@ void throw_link_out(const std::string& file, const std::string& target) {
 void throw_no_language_model() {
   throw Error(ExitCode::kConfig, "lora/model",
               "model.lora configures adapters, but this type of model takes none\n  "
-              "expected: model.lora.r: 0, or a model with a language model, moshi or csm");
+              "expected: model.lora.r: 0, or a type of model that takes adapters");
 }
 
 void throw_other_averages(const std::vector<std::string>& differences) {

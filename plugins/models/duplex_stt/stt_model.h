@@ -9,6 +9,7 @@
 
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/model_capabilities.h"
+#include "s2s/kinds/shared_widths.h"
 #include "s2s/nn/eval_scope.h"
 #include "s2s/nn/layers.h"
 #include "s2s/nn/perception.h"
@@ -36,6 +37,7 @@ struct Prompts {
 class SttModel : public Model,
                  public HasLanguageModel,
                  public AnswersSpeech,
+                 public SharesWidths,
                  public RunsReferences,
                  public MakesProbeBatches {
  public:
@@ -55,6 +57,8 @@ class SttModel : public Model,
                       bool decode_audio) override;
   /// With the prompts of the batch, if it has any.
   Generation answer(const Batch& batch, bool decode_audio) override;
+  bool answers_in_evaluate() const override { return options_.answer_metrics; }
+  std::vector<PaddedTensor> padded_tensors() const override;
   std::unique_ptr<DuplexSessions> open_sessions(int64_t num_slots) override;
   const Tokenizer& tokenizer() const override;
   double frame_length_s() const override { return parts_.frame_length_s; }

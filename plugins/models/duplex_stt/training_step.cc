@@ -43,6 +43,10 @@ Prompts prompts_of(const Batch& batch) {
   return {tokens->to(at::kLong), batch.others.at("prompt_token_lens").to(at::kLong)};
 }
 
+std::vector<PaddedTensor> SttModel::padded_tensors() const {
+  return {{"prompt_tokens", "prompt_token_lens"}};
+}
+
 PreparedBatch TrainingStep::prepare(const Batch& batch) {
   const SpecialIds& ids = m_.parts().ids;
   const bool has_user = m_.asr_head() != nullptr;

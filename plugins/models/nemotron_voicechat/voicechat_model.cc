@@ -170,6 +170,16 @@ std::unique_ptr<SpokenChannel> VoiceChatModel::open_speech(const Batch& batch, a
   return speaks_.open_speech(voices_BS.to(device), lengths_B.to(device));
 }
 
+bool VoiceChatModel::answers_in_evaluate() const {
+  const auto* const shares = find_capability<SharesWidths>(*parts_.listener);
+  return shares != nullptr && shares->answers_in_evaluate();
+}
+
+std::vector<PaddedTensor> VoiceChatModel::padded_tensors() const {
+  const auto* const shares = find_capability<SharesWidths>(*parts_.listener);
+  return shares == nullptr ? std::vector<PaddedTensor>() : shares->padded_tensors();
+}
+
 Generation VoiceChatModel::answer(const Batch& batch, bool decode_audio) {
   const at::NoGradGuard no_grad;
   const EvalScope eval(*this);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "s2s/kinds/model_capabilities.h"
+#include "s2s/kinds/shared_widths.h"
 
 namespace s2s::voicechat {
 
@@ -17,7 +18,11 @@ struct VoiceChatParts {
   std::string path;  // of the model's options, for messages
 };
 
-class VoiceChatModel : public Model, public HasCodec, public AnswersSpeech, public RunsReferences {
+class VoiceChatModel : public Model,
+                       public HasCodec,
+                       public AnswersSpeech,
+                       public SharesWidths,
+                       public RunsReferences {
  public:
   /// Errors: [model/capability] when a part cannot listen or speak.
   explicit VoiceChatModel(VoiceChatParts parts);
@@ -39,6 +44,8 @@ class VoiceChatModel : public Model, public HasCodec, public AnswersSpeech, publ
                       bool decode_audio) override;
   /// The voices are the batch's own where the configuration has none.
   Generation answer(const Batch& batch, bool decode_audio) override;
+  bool answers_in_evaluate() const override;
+  std::vector<PaddedTensor> padded_tensors() const override;
   std::unique_ptr<DuplexSessions> open_sessions(int64_t num_slots) override;
   const Tokenizer& tokenizer() const override { return listens_.tokenizer(); }
   double frame_length_s() const override { return listens_.frame_length_s(); }

@@ -11,7 +11,7 @@
 namespace s2s {
 namespace {
 
-/// Warns: "FOLDER holds a 'gemma3' model; its text_config is used, its vision_config is not".
+/// Warns: "FOLDER holds a 'NAME' model; its text_config is used, its vision_config is not".
 void tell_of_unused_parts(const Config& foreign, const std::string& folder,
                           const BuildContext& context) {
   std::string unused;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "s2s/kinds/metric.h"
 
@@ -32,15 +33,18 @@ class Length final : public s2s::Metric {
  public:
   explicit Length(const LengthOptions& options) : options_(options) {}
 
-  void add(const std::string& hypothesis, const std::string& reference) override {
-    const int64_t expected = count_words(reference);
-    difference_ += std::abs(count_words(hypothesis) - expected);
+  void add(const s2s::MetricExample& example) override {
+    const int64_t expected = count_words(example.reference.text.value_or(""));
+    difference_ += std::abs(count_words(example.hypothesis.text.value_or("")) - expected);
     words_ += expected;
   }
 
-  double value() const override {
+  std::vector<s2s::MetricValue> values() const override {
     const double difference = static_cast<double>(difference_);
-    return options_.relative && words_ > 0 ? difference / static_cast<double>(words_) : difference;
+    const bool divides = options_.relative && words_ > 0;
+    return {{.value = divides ? difference / static_cast<double>(words_) : difference,
+             .better = s2s::MetricValue::Better::kLower,
+             .hint = "difference between the numbers of words"}};
   }
 
  private:

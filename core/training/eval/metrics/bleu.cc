@@ -1,9 +1,10 @@
-#include "eval/metrics/bleu.h"
+#include "s2s/scores/bleu.h"
 
 #include <cmath>
 #include <map>
 
 #include "eval/text/unicode_text.h"
+#include "s2s/scores/texts.h"
 
 namespace s2s {
 

@@ -1,197 +1,197 @@
 #include "eval/metrics/data_set_board.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "eval/metrics/metric_examples.h"
+
 namespace s2s {
 
 namespace {
 
-using Better = ScoreTable::Better;
+using Json = nlohmann::ordered_json;
 using Cell = std::optional<double>;
 
 /// The order of kTextSources, with the answer first because it matters most.
-constexpr std::array kColumns = {TextSource::kModelAudio, TextSource::kTextChannel,
-                                 TextSource::kRoundTripAudio, TextSource::kReferenceAudio};
+constexpr std::array kColumns = {MetricChannel::kModelAudio, MetricChannel::kTextChannel,
+                                 MetricChannel::kRoundTripAudio, MetricChannel::kReferenceAudio};
 
-struct TextRow {
-  const char* label;
-  const char* hint;
-  const char* unit;
-  Better better;
-  double (*value)(const TextScores&);
-};
+constexpr std::array<std::pair<MetricChannel, const char*>, 6> kTextBlocks = {
+    {{MetricChannel::kTextChannel, "text_channel"},
+     {MetricChannel::kModelAudio, "model"},
+     {MetricChannel::kReferenceAudio, "reference"},
+     {MetricChannel::kRoundTripAudio, "round_trip"},
+     {MetricChannel::kAgreement, "text_audio_agreement"},
+     {MetricChannel::kUserText, "user_text"}}};
 
-// clang-format off
-constexpr TextRow kTextRows[] = {
-    {"BLEU", "n-grams shared with the reference text; on audio this is ASR-BLEU", "",
-     Better::kHigher, [](const TextScores& s) { return s.bleu.score; }},
-    {"word errors", "wrong, missing and extra words per reference word", "%",
-     Better::kLower, [](const TextScores& s) { return s.words.rate(); }},
-    {"character errors", "the same, letter by letter", "%",
-     Better::kLower, [](const TextScores& s) { return s.characters.rate(); }},
-    {"entirely right", "answers without any wrong word", "%",
-     Better::kHigher, [](const TextScores& s) { return s.exact_rate(); }},
-};
-// clang-format on
+size_t index_of(MetricChannel channel) { return static_cast<size_t>(channel); }
 
-struct TurnRow {
-  const char* label;
-  const char* hint;
-  const char* unit;
-  Better better;
-  Cell DuplexScores::*value;
-  const char* name;  // name of the value in metrics; "": shown in the table only
-};
+Cell cell_of(double value) { return std::isnan(value) ? Cell() : Cell(value); }
 
-// clang-format off
-constexpr TurnRow kTurnRows[] = {
-    {"takes the turn", "user turns that were answered in time", "%",
-     Better::kHigher, &DuplexScores::takeover_rate, "takeover_rate"},
-    {"latency, median", "from the user's last word to the agent's first", "s",
-     Better::kLower, &DuplexScores::latency_median_s, "latency_median_s"},
-    {"latency, 90th percentile", "nine of ten answers begin within this", "s",
-     Better::kLower, &DuplexScores::latency_p90_s, "latency_p90_s"},
-    {"begins too early", "answers that begin before the user ends", "%",
-     Better::kLower, &DuplexScores::latency_negative_share, ""},
-    {"speaks in a pause", "pauses of the user in which the agent began to speak", "%",
-     Better::kLower, &DuplexScores::pause_rate, "pause_rate"},
-    {"stops when interrupted", "interruptions after which the agent was soon silent", "%",
-     Better::kHigher, &DuplexScores::stop_rate, "stop_rate"},
-    {"time to stop, median", "from the interruption to the agent's silence", "s",
-     Better::kLower, &DuplexScores::stop_latency_median_s, "stop_latency_median_s"},
-    {"false starts", "quiet stretches in which the agent spoke unasked", "%",
-     Better::kLower, &DuplexScores::false_start_rate, "false_start_rate"},
-    {"agent speaks", "share of the time", "%",
-     Better::kNeither, &DuplexScores::agent_speech_ratio, "agent_speech_ratio"},
-    {"both speak", "share of the time", "%",
-     Better::kNeither, &DuplexScores::overlap_ratio, ""},
-};
-// clang-format on
-
-/// The sets of questions with answers separated by semicolons.
-/// Source: NeMo speechlm2 parts/metrics/results_logger.py.
-bool has_questions(const std::string& set) {
-  return set == "web-qa" || set == "llama-qa" || set == "trivia-qa";
+void add_row(ScoreTable& table, const std::string& label, const std::string& hint,
+             const MetricValue& value, std::vector<Cell> cells) {
+  const bool is_known =
+      std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.has_value(); });
+  if (!is_known) return;
+  table.rows.push_back({label, hint.empty() ? "a metric of a plugin" : hint, value.unit,
+                        value.better, std::move(cells)});
 }
 
-bool has_any(const std::vector<Cell>& cells) {
-  return std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.has_value(); });
+bool has_any(const std::vector<MetricValue>& values) {
+  return std::any_of(values.begin(), values.end(),
+                     [](const MetricValue& value) { return !std::isnan(value.value); });
+}
+
+void add_values(const NamedMetric& metric, const std::vector<MetricValue>& values, Json& out) {
+  for (const MetricValue& value : values) {
+    Json& entry = out[value.json_name.empty() ? metric.name_of(value) : value.json_name];
+    if (std::isnan(value.value)) continue;  // JSON has no NaN, so an undefined rate is null
+    if (value.is_count) {
+      entry = static_cast<int64_t>(value.value);
+    } else {
+      entry = value.value;
+    }
+  }
 }
 
 }  // namespace
 
-DataSetBoard::DataSetBoard(std::string name, const std::vector<NamedMetric>& metrics)
-    : name_(std::move(name)) {
-  for (MetricBoard& board : metrics_) board = MetricBoard(metrics);
+DataSetBoard::Values DataSetBoard::Entry::values(MetricChannel channel) const {
+  const std::unique_ptr<Metric>& found = of[index_of(channel)];
+  return found == nullptr ? Values() : found->values();
 }
 
-void DataSetBoard::add(const ReportExample& example, const ExampleMeasures& measures) {
+DataSetBoard::DataSetBoard(std::string name, const std::vector<NamedMetric>& metrics)
+    : name_(std::move(name)) {
+  for (const NamedMetric& metric : metrics) entries_.push_back({metric, {}});
+}
+
+void DataSetBoard::add(const ReportExample& example, const ExampleSpeech& speech) {
   ++num_examples_;
-  texts_.add(example.texts);
-  if (example.texts.text_channel &&
-      names_answer(example.texts.reference, *example.texts.text_channel)) {
-    ++num_named_;
+  seconds_ += speech.duration_s;
+  for (const ScopedExample& scoped : scoped_examples(example, speech)) {
+    if (scoped.scope == MetricScope::kTexts) ++num_texts_[index_of(scoped.channel)];
+    for (Entry& entry : entries_) {
+      if (entry.metric.scope != scoped.scope) continue;
+      std::unique_ptr<Metric>& metric = entry.of[index_of(scoped.channel)];
+      if (metric == nullptr) metric = entry.metric.create();
+      metric->add(scoped.example);
+    }
   }
-  for (const TextSource source : kTextSources) {
-    const std::optional<std::string>& text = text_of(example.texts, source);
-    if (text) metrics_[static_cast<size_t>(source)].add(*text, example.texts.reference);
-  }
-  if (measures.answer) answer_ += measures.answer->turn_taking;
-  if (measures.reference) reference_ += measures.reference->turn_taking;
-  if (measures.round_trip) round_trip_ += measures.round_trip->turn_taking;
 }
 
 ScoreTable DataSetBoard::table() const {
   ScoreTable table;
   table.title = name_;
   table.columns = {"answer", "text channel", "codec round trip", "reference"};
-  for (const TextRow& row : kTextRows) {
-    std::vector<Cell> cells;
-    for (const TextSource source : kColumns) {
-      const TextScores scores = texts_.scores(source);
-      const double value = row.value(scores);
-      const bool known = scores.num_examples > 0 && !std::isnan(value);
-      cells.push_back(known ? Cell(value) : Cell());
+  const auto rows_of = [&](MetricScope scope, auto add) {
+    for (const Entry& entry : entries_) {
+      if (entry.metric.scope == scope) (this->*add)(entry, table);
     }
-    if (has_any(cells)) table.rows.push_back({row.label, row.hint, row.unit, row.better, cells});
-  }
-  add_user_text(table);
-  add_metrics(table);
-  const DuplexScores answer = duplex_scores(answer_);
-  const DuplexScores round_trip = duplex_scores(round_trip_);
-  const DuplexScores reference = duplex_scores(reference_);
-  for (const TurnRow& row : kTurnRows) {
-    const std::vector<Cell> cells = {
-        answer.*row.value, {}, round_trip.*row.value, reference.*row.value};
-    if (has_any(cells)) table.rows.push_back({row.label, row.hint, row.unit, row.better, cells});
-  }
+  };
+  rows_of(MetricScope::kTexts, &DataSetBoard::add_rows);
+  rows_of(MetricScope::kTexts, &DataSetBoard::add_user_rows);
+  rows_of(MetricScope::kExamples, &DataSetBoard::add_rows);
+  rows_of(MetricScope::kVoices, &DataSetBoard::add_rows);
   return table;
 }
 
-void DataSetBoard::add_user_text(ScoreTable& table) const {
-  const TextScores scores = texts_.user_scores();
-  if (scores.num_examples == 0) return;
-  const auto row = [&table](const char* label, const char* hint, const char* unit, Better better,
-                            double value) {
-    if (!std::isnan(value)) table.rows.push_back({label, hint, unit, better, {{}, value, {}, {}}});
-  };
-  row("user's words, BLEU", "n-grams of the user's text channel shared with the user's words", "",
-      Better::kHigher, scores.bleu.score);
-  row("user's words, errors", "wrong, missing and extra words per word of the user", "%",
-      Better::kLower, scores.words.rate());
+void DataSetBoard::add_rows(const Entry& entry, ScoreTable& table) const {
+  std::array<Values, kColumns.size()> found;
+  for (size_t c = 0; c < kColumns.size(); ++c) found[c] = entry.values(kColumns[c]);
+  if (entry.metric.scope == MetricScope::kExamples) {
+    found[0] = entry.values(MetricChannel::kExample);
+  }
+  for (size_t i = 0; i < entry.metric.values.size(); ++i) {
+    const MetricValue& value = entry.metric.values[i];
+    if (!value.is_in_tables) continue;
+    std::vector<Cell> cells;
+    for (const Values& values : found) {
+      cells.push_back(values.empty() ? Cell() : cell_of(values[i].value));
+    }
+    add_row(table, value.label.empty() ? entry.metric.name_of(value) : value.label, value.hint,
+            value, std::move(cells));
+  }
 }
 
-void DataSetBoard::add_metrics(ScoreTable& table) const {
-  std::map<std::string, std::vector<Cell>> rows;
-  for (size_t column = 0; column < kColumns.size(); ++column) {
-    const MetricBoard& board = metrics_[static_cast<size_t>(kColumns[column])];
-    for (const auto& [name, value] : board.values()) {
-      auto& cells = rows.try_emplace(name, kColumns.size()).first->second;
-      if (!std::isnan(value)) cells[column] = value;
-    }
-  }
-  for (const auto& [name, cells] : rows) {
-    if (has_any(cells)) table.rows.push_back({name, "a metric of a plugin", "", {}, cells});
+void DataSetBoard::add_user_rows(const Entry& entry, ScoreTable& table) const {
+  for (const MetricValue& value : entry.values(MetricChannel::kUserText)) {
+    if (value.user_label.empty()) continue;
+    add_row(table, value.user_label, value.user_hint, value, {{}, cell_of(value.value), {}, {}});
   }
 }
 
 std::map<std::string, double> DataSetBoard::numbers() const {
   std::map<std::string, double> out;
-  const auto put = [&](const std::string& name, const Cell& value) {
-    if (value && !std::isnan(*value)) out[name] = *value;
-  };
-  for (const auto& [source, kind, of] : {std::tuple{TextSource::kTextChannel, "txt_", ""},
-                                         {TextSource::kModelAudio, "asr_", ""},
-                                         {TextSource::kReferenceAudio, "asr_", "_reference"},
-                                         {TextSource::kRoundTripAudio, "asr_", "_round_trip"}}) {
-    const TextScores scores = texts_.scores(source);
-    if (scores.num_examples == 0) continue;
-    put(std::string(kind) + "bleu" + of, scores.bleu.score);
-    put(std::string(kind) + "wer" + of, scores.words.rate());
-    put(std::string(kind) + "cer" + of, scores.characters.rate());
-    put(std::string(kind) + "exact" + of, scores.exact_rate());
-    for (const auto& [name, value] : metrics_[static_cast<size_t>(source)].values()) {
-      put(kind + name + of, value);
+  for (const Entry& entry : entries_) {
+    for (const LoggedValue& logged : logged_values(entry.metric)) {
+      const Values values = entry.values(logged.channel);
+      if (values.empty() || std::isnan(values[logged.index].value)) continue;
+      out[logged.name] = values[logged.index].value;
     }
-  }
-  const TextScores user = texts_.user_scores();
-  if (user.num_examples > 0) {
-    put("src_txt_bleu", user.bleu.score);
-    put("src_wer", user.words.rate());
-  }
-  if (has_questions(name_) && num_examples_ > 0) {
-    put("acc", static_cast<double>(num_named_) / static_cast<double>(num_examples_));
-  }
-  const DuplexScores turns = duplex_scores(answer_);
-  for (const TurnRow& row : kTurnRows) {
-    if (*row.name != '\0') put(row.name, turns.*row.value);
   }
   return out;
 }
 
-nlohmann::ordered_json DataSetBoard::to_json() const {
-  nlohmann::ordered_json out = {{"examples", num_examples_}, {"texts", texts_.to_json()}};
-  if (answer_.duration_s > 0) out["turn_taking"]["model"] = s2s::to_json(answer_);
-  if (reference_.duration_s > 0) out["turn_taking"]["reference"] = s2s::to_json(reference_);
-  if (round_trip_.duration_s > 0) out["turn_taking"]["round_trip"] = s2s::to_json(round_trip_);
+std::map<std::string, double> DataSetBoard::listed_numbers() const {
+  std::map<std::string, double> out;
+  for (const Entry& entry : entries_) {
+    if (!entry.metric.is_listed) continue;
+    for (const LoggedValue& logged : logged_values(entry.metric)) {
+      const Values values = entry.values(logged.channel);
+      if (!values.empty() && !logged.is_best_case) out[logged.name] = values[logged.index].value;
+    }
+  }
+  return out;
+}
+
+Json DataSetBoard::texts_json() const {
+  Json out = Json::object();
+  for (const Entry& entry : entries_) {
+    if (entry.metric.scope != MetricScope::kTexts) continue;
+    for (const LoggedValue& logged : logged_values(entry.metric)) {
+      const Values values = entry.values(logged.channel);
+      if (values.empty() || logged.is_best_case || std::isnan(values[logged.index].value)) continue;
+      out[logged.name] = values[logged.index].value;
+    }
+  }
+  for (const auto& [channel, name] : kTextBlocks) {
+    const int64_t count = num_texts_[index_of(channel)];
+    if (count == 0) continue;
+    out[name]["examples"] = count;
+    for (const Entry& entry : entries_) {
+      if (entry.metric.scope != MetricScope::kTexts) continue;
+      add_values(entry.metric, entry.values(channel), out[name]);
+    }
+  }
+  return out;
+}
+
+Json DataSetBoard::voices_json() const {
+  Json out = Json::object();
+  for (const Entry& entry : entries_) {
+    if (entry.metric.scope != MetricScope::kVoices) continue;
+    const Values values = entry.values(MetricChannel::kModelAudio);
+    if (!values.empty()) add_values(entry.metric, values, out[entry.metric.name]);
+  }
+  return out;
+}
+
+Json DataSetBoard::to_json() const {
+  Json out = {{"examples", num_examples_}, {"texts", texts_json()}};
+  for (const Entry& entry : entries_) {
+    if (entry.metric.scope == MetricScope::kExamples) {
+      const Values values = entry.values(MetricChannel::kExample);
+      if (has_any(values)) add_values(entry.metric, values, out[entry.metric.name]);
+    }
+    if (entry.metric.scope != MetricScope::kVoices || seconds_ == 0) continue;
+    for (const auto& [channel, name] : {std::pair{MetricChannel::kModelAudio, "model"},
+                                        {MetricChannel::kReferenceAudio, "reference"},
+                                        {MetricChannel::kRoundTripAudio, "round_trip"}}) {
+      const Values values = entry.values(channel);
+      if (!values.empty()) add_values(entry.metric, values, out[entry.metric.name][name]);
+    }
+  }
   return out;
 }
 

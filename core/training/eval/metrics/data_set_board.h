@@ -3,18 +3,19 @@
 
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "eval/metrics/example_measures.h"
 #include "eval/metrics/named_metric.h"
+#include "eval/metrics/report_example.h"
 
 namespace s2s {
 
 /// A table of scores: rows of values under named columns.
 struct ScoreTable {
-  enum class Better { kNeither, kHigher, kLower };
+  using Better = MetricValue::Better;
   struct Row {
     std::string label;
     std::string hint;  // one sentence that explains the row
@@ -30,34 +31,42 @@ struct ScoreTable {
 /// Sums the examples of one data set.
 class DataSetBoard {
  public:
-  /// `metrics`: metrics of plugins, computed for every text source.
-  explicit DataSetBoard(std::string name, const std::vector<NamedMetric>& metrics = {});
-  void add(const ReportExample& example, const ExampleMeasures& measures);
+  DataSetBoard(std::string name, const std::vector<NamedMetric>& metrics);
+  /// `speech`: speech_of(example).
+  void add(const ReportExample& example, const ExampleSpeech& speech);
 
   const std::string& name() const { return name_; }
   int64_t num_examples() const { return num_examples_; }
-  const ScoreBoard& texts() const { return texts_; }
 
   /// Returns the scores of answer, text channel, codec round trip and reference, one column each.
   ScoreTable table() const;
-  /// Returns the model's scores by name: txt_bleu, asr_bleu, asr_wer, ... Also returns the scores
-  /// of the reference audio and of its codec round trip: asr_bleu_reference, asr_bleu_round_trip,
-  /// ... The metric NAME of a plugin becomes txt_NAME, asr_NAME, ... A model that writes the user's
-  /// words has src_txt_bleu and src_wer, a set of questions (NeMo's names of sets) has acc.
+  /// Returns the logged values by name: txt_bleu, asr_bleu, ... Also those of the reference audio
+  /// and of its codec round trip: asr_bleu_reference, asr_bleu_round_trip, ...
   std::map<std::string, double> numbers() const;
-  /// Returns {"examples": n, "texts": {...}, "turn_taking": {"model": {...}, ...}}.
+  /// Returns the model's values of the metrics that model.metrics lists, NaN included.
+  std::map<std::string, double> listed_numbers() const;
+  /// Returns {"examples": n, "texts": {...}, METRIC: {"model": {...}, ...}}: metrics of texts
+  /// together, the others by their names.
   nlohmann::ordered_json to_json() const;
+  /// Returns the values of metrics of audio over the model's audio, by the metrics' names.
+  nlohmann::ordered_json voices_json() const;
 
  private:
-  void add_metrics(ScoreTable& table) const;
-  void add_user_text(ScoreTable& table) const;
+  using Values = std::vector<MetricValue>;
+  struct Entry {
+    NamedMetric metric;
+    std::array<std::unique_ptr<Metric>, kNumMetricChannels> of;  // null: without examples
+    Values values(MetricChannel channel) const;
+  };
+  void add_rows(const Entry& entry, ScoreTable& table) const;
+  void add_user_rows(const Entry& entry, ScoreTable& table) const;
+  nlohmann::ordered_json texts_json() const;
 
   std::string name_;
   int64_t num_examples_ = 0;
-  int64_t num_named_ = 0;  // examples whose text channel names an answer
-  ScoreBoard texts_;
-  std::array<MetricBoard, kTextSources.size()> metrics_;
-  DuplexCounts answer_, reference_, round_trip_;
+  std::array<int64_t, kNumMetricChannels> num_texts_{};
+  double seconds_ = 0;  // of dialogues
+  std::vector<Entry> entries_;
 };
 
 }  // namespace s2s

@@ -64,14 +64,24 @@ std::vector<SpeechSegment> segments_of(const json& from) {
   return out;
 }
 
-json to_json(const std::optional<SpokenTimes>& times) {
-  if (!times) return nullptr;
-  return {to_json(times->user), to_json(times->answer), times->duration_s};
+json to_json(const std::optional<std::vector<SpeechSegment>>& segments) {
+  return segments ? to_json(*segments) : json();
 }
 
-std::optional<SpokenTimes> times_of(const json& from) {
+std::optional<std::vector<SpeechSegment>> maybe_segments_of(const json& from) {
+  return from.is_null() ? std::nullopt : std::optional(segments_of(from));
+}
+
+json to_json(const std::optional<ExampleSpeech>& speech) {
+  if (!speech) return nullptr;
+  return {speech->duration_s, to_json(speech->user), to_json(speech->answer),
+          to_json(speech->reference), to_json(speech->round_trip)};
+}
+
+std::optional<ExampleSpeech> example_speech_of(const json& from) {
   if (from.is_null()) return std::nullopt;
-  return SpokenTimes{segments_of(from.at(0)), segments_of(from.at(1)), from.at(2)};
+  return ExampleSpeech{from.at(0), segments_of(from.at(1)), maybe_segments_of(from.at(2)),
+                       maybe_segments_of(from.at(3)), maybe_segments_of(from.at(4))};
 }
 
 json to_json(const ReportExample& e) {
@@ -89,7 +99,8 @@ json to_json(const ReportExample& e) {
         to_json(e.texts.heard_reference), to_json(e.texts.heard_round_trip), e.texts.user_reference,
         to_json(e.texts.user_channel)}},
       {"clips", {to_json(e.user), to_json(e.answer), to_json(e.reference), to_json(e.round_trip)}},
-      {"times", to_json(e.times)},
+      {"speech", to_json(e.speech)},
+      {"frame_s", e.frame_s},
       {"marks", {to_json(e.answer_tokens), to_json(e.reference_tokens)}},
       {"numbers", e.numbers}};
 }
@@ -110,7 +121,8 @@ ReportExample example_of(const json& from) {
   e.answer = clip_of(clips.at(1));
   e.reference = clip_of(clips.at(2));
   e.round_trip = clip_of(clips.at(3));
-  e.times = times_of(from.at("times"));
+  e.speech = example_speech_of(from.at("speech"));
+  e.frame_s = from.at("frame_s");
   e.answer_tokens = marks_of(from.at("marks").at(0));
   e.reference_tokens = marks_of(from.at("marks").at(1));
   e.numbers = from.at("numbers").get<std::map<std::string, double>>();

@@ -16,8 +16,7 @@ namespace s2s {
 void gather_examples(Communicator& world, const MeshShape& mesh,
                      std::vector<ReportExample>& examples);
 
-/// Gives every data rank the examples of all data ranks, in the same order. Clips are replaced by
-/// their times (keep_times_only).
+/// Gives every data rank the examples of all data ranks, in the same order.
 void share_examples(ParallelStrategy& strategy, std::vector<ReportExample>& examples);
 
 }  // namespace s2s

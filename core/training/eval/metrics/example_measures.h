@@ -1,13 +1,13 @@
 #pragma once
-// Computes all measures of one example.
+// What reports show of one example.
 
 #include <array>
 #include <optional>
 #include <vector>
 
-#include "eval/metrics/duplex_metrics.h"
 #include "eval/metrics/report_example.h"
-#include "eval/metrics/voice_activity.h"
+#include "s2s/scores/texts.h"
+#include "s2s/scores/turn_taking.h"
 
 namespace s2s {
 
@@ -18,25 +18,21 @@ struct TextMeasure {
   double bleu = 0;
 };
 
-/// An agent channel compared with the user's channel.
-struct ChannelMeasure {
-  std::vector<SpeechSegment> speech;
-  DuplexCounts turn_taking;
-};
-
 struct ExampleMeasures {
-  double duration_s = 0;  // of the longest clip
-  std::vector<SpeechSegment> user_speech;
+  ExampleSpeech speech;
   std::array<std::optional<TextMeasure>, kTextSources.size()> texts;
-  std::optional<ChannelMeasure> answer, reference, round_trip;
+  std::optional<DuplexCounts> turn_taking;  // of the answer
 
   const std::optional<TextMeasure>& text(TextSource source) const {
     return texts[static_cast<size_t>(source)];
   }
 };
 
-/// Replaces the clips by the speech times that turn-taking metrics need.
-void keep_times_only(ReportExample& example);
+/// Finds speech in the clips, if it has not been found yet.
+ExampleSpeech speech_of(const ReportExample& example);
+
+/// Finds speech in the clips, and removes the clips unless `and_clips` is set.
+void keep_speech(ReportExample& example, bool and_clips);
 
 ExampleMeasures measure(const ReportExample& example);
 

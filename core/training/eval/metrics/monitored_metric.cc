@@ -6,41 +6,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "eval/metrics/named_metric.h"
 
 namespace s2s {
 
-const std::vector<AnswerMetric>& answer_metrics() {
-  static const std::vector<AnswerMetric> kMetrics = {
-      {"txt_bleu", false, true},
-      {"txt_wer", false, false},
-      {"txt_cer", false, false},
-      {"txt_exact", false, true},
-      {"src_txt_bleu", false, true},
-      {"src_wer", false, false},
-      {"acc", false, true},
-      {"asr_bleu", true, true},
-      {"asr_wer", true, false},
-      {"asr_cer", true, false},
-      {"asr_exact", true, true},
-      {"takeover_rate", false, true},
-      {"latency_median_s", false, false},
-      {"latency_p90_s", false, false},
-      {"pause_rate", false, false},
-      {"stop_rate", false, true},
-      {"stop_latency_median_s", false, false},
-      {"false_start_rate", false, false},
-      {"agent_speech_ratio", false, true},
-  };
-  return kMetrics;
-}
-
-const AnswerMetric* find_answer_metric(std::string_view name) {
-  const auto& all = answer_metrics();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const AnswerMetric& metric) { return metric.name == name; });
-  return found == all.end() ? nullptr : &*found;
-}
 namespace {
 
 constexpr std::string_view kPrefix = "val_";
@@ -51,116 +19,153 @@ bool has_scorer(const RunOptions& settings) {
 
 /// A metric of the model's answers.
 struct OfAnswers {
+  std::string name;
   bool needs_scorer = false;
-  std::optional<bool> is_larger_better;  // not set for a plugin's metric
+  std::optional<bool> is_larger_better;  // not set when the metric does not say
 };
 
-/// Looks `name` up in answer_metrics() and in the metrics of plugins. Nothing for other names.
-std::optional<OfAnswers> of_answers(const RunOptions& settings, const std::string& name) {
-  if (const AnswerMetric* const known = find_answer_metric(name)) {
-    return OfAnswers{known->needs_scorer, known->is_larger_better};
+std::vector<OfAnswers> answer_metrics(const std::vector<NamedMetric>& metrics) {
+  std::vector<OfAnswers> out;
+  for (const NamedMetric& metric : metrics) {
+    for (const LoggedValue& logged : logged_values(metric)) {
+      if (logged.is_best_case) continue;  // the codec's and the scorer's
+      const MetricValue::Better better = metric.values[logged.index].better;
+      out.push_back({logged.name, logged.needs_scorer, {}});
+      if (better != MetricValue::Better::kNeither) {
+        out.back().is_larger_better = better == MetricValue::Better::kHigher;
+      }
+    }
   }
-  for (const auto& [metric, component] : metric_components(settings.model.metrics)) {
-    if (name == "txt_" + metric) return OfAnswers{false, {}};
-    if (name == "asr_" + metric) return OfAnswers{true, {}};
-  }
-  return std::nullopt;
+  return out;
+}
+
+/// Reads the names of `monitor` and of what the run measures.
+class Monitors {
+ public:
+  Monitors(const RunOptions& settings, const std::vector<NamedMetric>& metrics)
+      : settings_(settings),
+        answers_(answer_metrics(metrics)),
+        lists_some_(std::any_of(metrics.begin(), metrics.end(),
+                                [](const NamedMetric& metric) { return metric.is_listed; })) {}
+
+  std::optional<int64_t> answered_batches() const;
+  std::string fault(const std::vector<std::string>& of_model) const;
+
+ private:
+  const OfAnswers* of_answers(const std::string& name) const;
+  std::string metric_of(std::string name, const std::vector<std::string>& of_model) const;
+  std::optional<bool> is_larger_better(const std::string& metric) const;
+  std::vector<std::string> measured_names(const std::vector<std::string>& of_model) const;
+  std::string absence(const std::string& metric, const std::vector<std::string>& of_model) const;
+
+  const RunOptions& settings_;
+  std::vector<OfAnswers> answers_;
+  bool lists_some_;
+};
+
+/// Null for a name that is not one of a metric of answers.
+const OfAnswers* Monitors::of_answers(const std::string& name) const {
+  const auto found = std::find_if(answers_.begin(), answers_.end(),
+                                  [&](const OfAnswers& answer) { return answer.name == name; });
+  return found == answers_.end() ? nullptr : &*found;
 }
 
 /// Returns the metric of a monitor name: val_text_loss_far_dev -> text_loss, with sets `dev` and
 /// `far_dev`. Measured metrics decide where the set name begins. Without a match, returns the name
 /// without its prefix.
-std::string metric_of(const RunOptions& settings, std::string name,
-                      const std::vector<std::string>& of_model) {
+std::string Monitors::metric_of(std::string name, const std::vector<std::string>& of_model) const {
   if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
   std::vector<std::string> readings = {name};
-  for (const auto& [set, block] : settings.validation_sets) {
-    const std::string behind = "_" + set;
-    if (name.ends_with(behind)) readings.push_back(name.substr(0, name.size() - behind.size()));
-    if (name == set + "_acc") readings.emplace_back("acc");  // as NeMo writes it
+  for (const auto& [set, block] : settings_.validation_sets) {
+    const std::string ending = "_" + set;
+    if (name.ends_with(ending)) readings.push_back(name.substr(0, name.size() - ending.size()));
+    if (name.starts_with(set + "_")) readings.push_back(name.substr(set.size() + 1));  // NeMo's acc
   }
   for (const std::string& reading : readings) {
-    if (of_answers(settings, reading) || contains(of_model, reading)) return reading;
+    if (of_answers(reading) != nullptr || contains(of_model, reading)) return reading;
   }
   return name;
 }
 
-std::optional<bool> is_larger_better(const RunOptions& settings, const std::string& metric) {
-  if (const auto answer = of_answers(settings, metric)) return answer->is_larger_better;
+std::optional<bool> Monitors::is_larger_better(const std::string& metric) const {
+  if (const OfAnswers* const answer = of_answers(metric)) return answer->is_larger_better;
   if (metric.ends_with("loss")) return false;
   if (metric.find("accuracy") != std::string::npos) return true;
   return std::nullopt;
 }
 
 /// Returns the metrics that the run measures, by the names that `monitor` accepts.
-std::vector<std::string> measured_names(const RunOptions& settings,
-                                        const std::vector<std::string>& of_model) {
+std::vector<std::string> Monitors::measured_names(const std::vector<std::string>& of_model) const {
   std::vector<std::string> names;
   for (const std::string& name : of_model) names.push_back(std::string(kPrefix) + name);
-  if (!answered_batches(settings)) return names;
-  for (const AnswerMetric& metric : answer_metrics()) {
-    if (!metric.needs_scorer || has_scorer(settings)) {
+  if (!answered_batches()) return names;
+  for (const OfAnswers& metric : answers_) {
+    if (!metric.needs_scorer || has_scorer(settings_)) {
       names.push_back(fmt::format("{}{}", kPrefix, metric.name));
     }
-  }
-  for (const auto& [metric, component] : metric_components(settings.model.metrics)) {
-    names.push_back(fmt::format("{}txt_{}", kPrefix, metric));
-    if (has_scorer(settings)) names.push_back(fmt::format("{}asr_{}", kPrefix, metric));
   }
   return names;
 }
 
 /// Returns why the metric is not measured, or "" when it is.
-std::string absence(const RunOptions& settings, const std::string& metric,
-                    const std::vector<std::string>& of_model) {
-  if (!settings.trainer.val_check_interval || settings.validation_sets.empty()) {
+std::string Monitors::absence(const std::string& metric,
+                              const std::vector<std::string>& of_model) const {
+  if (!settings_.trainer.val_check_interval || settings_.validation_sets.empty()) {
     return "the run has no validations: set trainer.val_check_interval and "
            "data.validation_ds.datasets";
   }
-  if (const auto answer = of_answers(settings, metric)) {
-    if (answer->needs_scorer && !has_scorer(settings)) {
+  if (const OfAnswers* const answer = of_answers(metric)) {
+    if (answer->needs_scorer && !has_scorer(settings_)) {
       return "answers are not transcribed: set model.scoring_asr.name (s2s-run plugin list --kind "
              "scorer)";
     }
-    if (answered_batches(settings)) return "";
+    if (answered_batches()) return "";
     return "trainer.limit_val_generate_batches is 0: remove the key, or set a number above 0";
   }
   // The model does not list its metrics; the first validation will show.
   if (of_model.empty()) return "";
   if (contains(of_model, metric)) return "";
   return fmt::format("write one of {}, alone for the mean over the sets, or followed by _SET",
-                     fmt::join(measured_names(settings, of_model), ", "));
+                     fmt::join(measured_names(of_model), ", "));
 }
 
-}  // namespace
-
-std::optional<int64_t> answered_batches(const RunOptions& settings) {
-  const std::optional<int64_t>& limit = settings.trainer.limit_val_generate_batches;
+std::optional<int64_t> Monitors::answered_batches() const {
+  const std::optional<int64_t>& limit = settings_.trainer.limit_val_generate_batches;
   if (limit) return *limit == 0 ? std::nullopt : limit;
-  const auto& monitor = settings.exp_manager.checkpoint_callback_params.monitor;
-  const std::optional<OfAnswers> wanted =
-      monitor ? of_answers(settings, metric_of(settings, *monitor, {})) : std::nullopt;
-  const bool is_wanted = wanted && !wanted->needs_scorer;
-  const bool has_metrics = !metric_components(settings.model.metrics).empty();
-  return has_scorer(settings) || has_metrics || is_wanted ? std::optional<int64_t>(0)
-                                                          : std::nullopt;
+  const auto& monitor = settings_.exp_manager.checkpoint_callback_params.monitor;
+  const OfAnswers* const wanted = monitor ? of_answers(metric_of(*monitor, {})) : nullptr;
+  const bool is_wanted = wanted != nullptr && !wanted->needs_scorer;
+  return has_scorer(settings_) || lists_some_ || is_wanted ? std::optional<int64_t>(0)
+                                                           : std::nullopt;
 }
 
-std::string monitor_fault(const RunOptions& settings, const std::vector<std::string>& of_model) {
-  const CheckpointBlock& saves = settings.exp_manager.checkpoint_callback_params;
+std::string Monitors::fault(const std::vector<std::string>& of_model) const {
+  const CheckpointBlock& saves = settings_.exp_manager.checkpoint_callback_params;
   if (!saves.monitor) return "";
-  const std::string metric = metric_of(settings, *saves.monitor, of_model);
+  const std::string metric = metric_of(*saves.monitor, of_model);
   const std::string start =
       fmt::format("exp_manager.checkpoint_callback_params.monitor: '{}' ", *saves.monitor);
-  const std::string absent = absence(settings, metric, of_model);
+  const std::string absent = absence(metric, of_model);
   if (!absent.empty()) {
     return fmt::format("{}is never measured, so the newest checkpoints are kept; {}", start,
                        absent);
   }
-  const std::optional<bool> larger = is_larger_better(settings, metric);
+  const std::optional<bool> larger = is_larger_better(metric);
   if (!larger || *larger == (saves.mode == "max")) return "";
   return fmt::format("{}is better when it is {}, but mode {} keeps the worst; write mode: {}",
                      start, *larger ? "larger" : "smaller", saves.mode, *larger ? "max" : "min");
+}
+
+}  // namespace
+
+std::optional<int64_t> answered_batches(const RunOptions& settings,
+                                        const std::vector<NamedMetric>& metrics) {
+  return Monitors(settings, metrics).answered_batches();
+}
+
+std::string monitor_fault(const RunOptions& settings, const std::vector<NamedMetric>& metrics,
+                          const std::vector<std::string>& of_model) {
+  return Monitors(settings, metrics).fault(of_model);
 }
 
 }  // namespace s2s

@@ -5,6 +5,41 @@
 
 namespace s2s {
 
+namespace {
+
+struct TextNames {
+  MetricChannel channel;
+  const char* before;
+  const char* behind;
+  bool needs_scorer, is_best_case;
+};
+constexpr std::array<TextNames, 4> kTextNames = {
+    {{MetricChannel::kTextChannel, "txt_", "", false, false},
+     {MetricChannel::kModelAudio, "asr_", "", true, false},
+     {MetricChannel::kReferenceAudio, "asr_", "_reference", true, true},
+     {MetricChannel::kRoundTripAudio, "asr_", "_round_trip", true, true}}};
+
+}  // namespace
+
+std::string NamedMetric::name_of(const MetricValue& value) const {
+  return value.name.empty() ? name : prefix + value.name;
+}
+
+NamedMetric named_metric(const std::string& component, const std::string& name, bool is_listed,
+                         std::function<std::unique_ptr<Metric>()> create) {
+  const std::unique_ptr<Metric> metric = create();
+  NamedMetric out;
+  out.name = name;
+  // Names of third parties, and of a metric that is listed twice, do not stand for themselves.
+  out.prefix = name == component ? "" : name + "_";
+  out.is_listed = is_listed;
+  out.create = std::move(create);
+  out.scope = metric->scope();
+  out.needs_audio = metric->needs_audio();
+  out.values = metric->values();
+  return out;
+}
+
 std::vector<std::pair<std::string, Config>> metric_components(const Config& node) {
   std::vector<std::pair<std::string, Config>> found;
   std::set<std::string> taken;
@@ -25,20 +60,32 @@ std::vector<std::pair<std::string, Config>> metric_components(const Config& node
   return found;
 }
 
-MetricBoard::MetricBoard(const std::vector<NamedMetric>& metrics) {
-  for (const NamedMetric& metric : metrics) metrics_.emplace_back(metric.name, metric.create());
-}
-
-void MetricBoard::add(const std::string& hypothesis, const std::string& reference) {
-  ++num_examples_;
-  for (const auto& [name, metric] : metrics_) metric->add(hypothesis, reference);
-}
-
-std::map<std::string, double> MetricBoard::values() const {
-  std::map<std::string, double> values;
-  if (num_examples_ == 0) return values;
-  for (const auto& [name, metric] : metrics_) values[name] = metric->value();
-  return values;
+std::vector<LoggedValue> logged_values(const NamedMetric& metric) {
+  std::vector<LoggedValue> out;
+  const auto of_each = [&](const auto& take) {
+    for (size_t i = 0; i < metric.values.size(); ++i) {
+      if (metric.values[i].is_logged) take(metric.values[i], i);
+    }
+  };
+  if (metric.scope != MetricScope::kTexts) {
+    const MetricChannel channel =
+        metric.scope == MetricScope::kVoices ? MetricChannel::kModelAudio : MetricChannel::kExample;
+    of_each([&](const MetricValue& value, size_t i) {
+      out.push_back({metric.name_of(value), channel, i});
+    });
+    return out;
+  }
+  for (const TextNames& names : kTextNames) {
+    of_each([&](const MetricValue& value, size_t i) {
+      out.push_back({names.before + metric.name_of(value) + names.behind, names.channel, i,
+                     names.needs_scorer, names.is_best_case});
+    });
+  }
+  of_each([&](const MetricValue& value, size_t i) {
+    if (value.user_name.empty()) return;
+    out.push_back({metric.prefix + value.user_name, MetricChannel::kUserText, i});
+  });
+  return out;
 }
 
 }  // namespace s2s

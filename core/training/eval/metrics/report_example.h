@@ -7,26 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "eval/metrics/score_board.h"
-#include "eval/metrics/voice_activity.h"
-#include "s2s/batch.h"
-#include "s2s/kinds/scorer.h"
+#include "eval/metrics/spoken_texts.h"
+#include "s2s/kinds/metric.h"
 
 namespace s2s {
 
-/// A token of the text channel in a frame. Silence (PAD) is not listed.
-struct TokenMark {
-  enum class Kind { kText, kBos, kEos };
-  int64_t frame = 0;
-  Kind kind = Kind::kText;
-  std::string text;  // text to show; a leading blank begins a word
-};
-
-/// Speech times of clips that were not kept.
-struct SpokenTimes {
-  std::vector<SpeechSegment> user;
-  std::vector<SpeechSegment> answer;
+/// When somebody speaks in the clips of an example.
+struct ExampleSpeech {
   double duration_s = 0;  // of the longest clip
+  std::vector<SpeechSegment> user;
+  std::optional<std::vector<SpeechSegment>> answer, reference, round_trip;
 };
 
 /// All clips start at time 0 of the dialogue. A clip without samples was not produced.
@@ -41,7 +31,8 @@ struct ReportExample {
   AudioClip reference;  // the reference speech of the agent
   // The reference after codec encode and decode: the best result the codec allows.
   AudioClip round_trip;
-  std::optional<SpokenTimes> times;  // replaces the clips
+  std::optional<ExampleSpeech> speech;  // found already, in clips that may not be kept
+  double frame_s = 0;                   // of the token channels
   std::vector<TokenMark> answer_tokens;
   std::vector<TokenMark> reference_tokens;
   std::map<std::string, double> numbers;  // further values to list, e.g. text_loss

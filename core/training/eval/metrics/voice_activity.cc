@@ -1,8 +1,10 @@
-#include "eval/metrics/voice_activity.h"
-
 #include <ATen/ATen.h>
 
+#include <cmath>
+
+#include "duplex/speech_activity.h"
 #include "s2s/error.h"
+#include "s2s/scores/turn_taking.h"
 
 namespace s2s {
 namespace {
@@ -20,8 +22,8 @@ at::Tensor frame_levels_db(const at::Tensor& samples_S, int64_t samples_per_fram
 
 }  // namespace
 
-std::vector<SpeechSegment> find_speech(const at::Tensor& samples_S, int64_t sample_rate_hz,
-                                       const VoiceActivityOptions& options) {
+std::vector<SpeechSegment> find_speech(const at::Tensor& samples_S, int64_t sample_rate_hz) {
+  const VoiceActivityOptions options;
   if (!samples_S.defined() || samples_S.numel() == 0) return {};
   const auto samples_per_frame =
       static_cast<int64_t>(std::llround(options.frame_s * static_cast<double>(sample_rate_hz)));

@@ -1,8 +1,7 @@
-#include "eval/metrics/word_alignment.h"
-
 #include <limits>
 
 #include "eval/text/unicode_text.h"
+#include "s2s/scores/texts.h"
 
 namespace s2s {
 

@@ -46,8 +46,8 @@ double badness(const ExampleMeasures& measures) {
   const auto& written = measures.text(TextSource::kTextChannel);
   const auto& text = spoken ? spoken : written;
   double sum = text && std::isfinite(text->words.rate()) ? text->words.rate() : 0;
-  if (!measures.answer) return sum;
-  const DuplexCounts& turns = measures.answer->turn_taking;
+  if (!measures.turn_taking) return sum;
+  const DuplexCounts& turns = *measures.turn_taking;
   return sum + 0.5 * static_cast<double>(turns.turn_ends - turns.takeovers) +
          0.25 * static_cast<double>(turns.pauses_spoken + turns.false_starts);
 }
@@ -128,26 +128,15 @@ std::string ListeningReport::media_json(const ReportExample& example) const {
   return html_safe(media);
 }
 
-/// Returns the example with the values of plugin metrics on this example.
-ReportExample ListeningReport::with_metrics(const ReportExample& example) const {
-  ReportExample out = example;
-  for (const TextSource source : {TextSource::kTextChannel, TextSource::kModelAudio}) {
-    const std::optional<std::string>& text = text_of(example.texts, source);
-    if (!text) continue;
-    MetricBoard board(options_.metrics);
-    board.add(*text, example.texts.reference);
-    const std::string kind = source == TextSource::kTextChannel ? "txt_" : "asr_";
-    for (const auto& [name, value] : board.values()) out.numbers[kind + name] = value;
-  }
-  return out;
-}
-
 ExampleMeasures ListeningReport::add(const ReportExample& given) {
-  const ReportExample example = with_metrics(given);
+  ReportExample example = given;
   ExampleMeasures measures = measure(example);
-  board_of(example.data_set).add(example, measures);
+  DataSetBoard alone(example.data_set, options_.metrics);
+  alone.add(example, measures.speech);
+  for (const auto& [name, value] : alone.listed_numbers()) example.numbers[name] = value;
+  board_of(example.data_set).add(example, measures.speech);
   const auto files = write_clips(example);
-  predictions_ << prediction_json(example, measures, files)
+  predictions_ << prediction_json(example, measures, alone.voices_json(), files)
                       .dump(-1, ' ', false, Json::error_handler_t::replace)
                << "\n";
   Json json = example_json(example, measures);

@@ -18,7 +18,7 @@
 namespace s2s {
 
 struct ReportOptions {
-  std::vector<NamedMetric> metrics;  // plugin metrics, computed per data set and per example
+  std::vector<NamedMetric> metrics;  // RunBuilder::metrics
   double frame_s = 0.08;             // frame length of the token channels
   /// Number of examples with audio and pictures inside the page. Half of them are the worst, the
   /// others are evenly spaced. The remaining examples play from the WAV files next to the page.
@@ -60,7 +60,6 @@ class ListeningReport {
     double badness = 0;
   };
   DataSetBoard& board_of(const std::string& data_set);
-  ReportExample with_metrics(const ReportExample& example) const;
   std::map<std::string, std::string> write_clips(const ReportExample& example) const;
   std::string media_json(const ReportExample& example) const;
   std::vector<bool> choose_embedded() const;

@@ -75,8 +75,8 @@ Json pairs(const std::vector<double>& times_s, const std::vector<double>& length
 }
 
 void add_turn_taking(const ExampleMeasures& measures, Json& out) {
-  if (!measures.answer) return;
-  const DuplexCounts& counts = measures.answer->turn_taking;
+  if (!measures.turn_taking) return;
+  const DuplexCounts& counts = *measures.turn_taking;
   out["turn_ends"] = counts.turn_ends;
   out["takeovers"] = counts.takeovers;
   out["answers"] = pairs(counts.onsets_s, counts.latencies_s);
@@ -105,8 +105,8 @@ std::vector<std::string> findings_of(const ExampleMeasures& measures) {
   if (spoken && written && spoken->words.errors() > 0 && written->words.errors() == 0) {
     out.emplace_back("wrong in audio only");
   }
-  if (!measures.answer) return out;
-  const DuplexCounts& turns = measures.answer->turn_taking;
+  if (!measures.turn_taking) return out;
+  const DuplexCounts& turns = *measures.turn_taking;
   const auto num_answers = static_cast<int64_t>(turns.latencies_s.size());
   if (num_answers < turns.turn_ends) out.emplace_back("no answer");
   if (turns.takeovers < num_answers) out.emplace_back("late or early");
@@ -121,15 +121,16 @@ std::vector<std::string> findings_of(const ExampleMeasures& measures) {
 Json example_json(const ReportExample& example, const ExampleMeasures& measures) {
   Json out = {{"id", example.id},
               {"set", example.data_set},
-              {"duration", rounded(measures.duration_s)},
+              {"duration", rounded(measures.speech.duration_s)},
               {"turns", json_of(example.turns)},
               {"reference", example.texts.reference},
               {"texts", texts_json(example, measures)},
               {"findings", findings_of(measures)}};
-  out["speech"]["user"] = json_of(measures.user_speech);
-  if (measures.answer) out["speech"]["answer"] = json_of(measures.answer->speech);
-  if (measures.reference) out["speech"]["reference"] = json_of(measures.reference->speech);
-  if (measures.round_trip) out["speech"]["round_trip"] = json_of(measures.round_trip->speech);
+  const ExampleSpeech& speech = measures.speech;
+  out["speech"]["user"] = json_of(speech.user);
+  if (speech.answer) out["speech"]["answer"] = json_of(*speech.answer);
+  if (speech.reference) out["speech"]["reference"] = json_of(*speech.reference);
+  if (speech.round_trip) out["speech"]["round_trip"] = json_of(*speech.round_trip);
   out["tokens"]["answer"] = json_of(example.answer_tokens);
   out["tokens"]["reference"] = json_of(example.reference_tokens);
   add_turn_taking(measures, out);
@@ -159,7 +160,7 @@ Json curve_json(const Curve& curve) {
 }
 
 Json prediction_json(const ReportExample& example, const ExampleMeasures& measures,
-                     const std::map<std::string, std::string>& files) {
+                     const Json& voices, const std::map<std::string, std::string>& files) {
   Json out = {
       {"id", example.id}, {"data_set", example.data_set}, {"reference", example.texts.reference}};
   for (const TextSource source : kTextSources) {
@@ -170,10 +171,8 @@ Json prediction_json(const ReportExample& example, const ExampleMeasures& measur
     out["wer"][name] = finite_or_null(measures.text(source)->words.rate());
     out["bleu"][name] = measures.text(source)->bleu;
   }
-  if (measures.answer) {
-    out["turn_taking"] = to_json(measures.answer->turn_taking);
-    out["latencies_s"] = measures.answer->turn_taking.latencies_s;
-  }
+  out.update(voices);
+  if (measures.turn_taking) out["latencies_s"] = measures.turn_taking->latencies_s;
   for (const auto& [name, value] : example.numbers) out["numbers"][name] = finite_or_null(value);
   out["files"] = files;
   return out;

@@ -18,9 +18,11 @@ nlohmann::ordered_json table_json(const ScoreTable& table);
 
 nlohmann::ordered_json curve_json(const Curve& curve);
 
-/// Returns one line of predictions.jsonl. `files`: names of the clips that were written.
+/// Returns one line of predictions.jsonl. `voices`: DataSetBoard::voices_json of the example alone.
+/// `files`: names of the clips that were written.
 nlohmann::ordered_json prediction_json(const ReportExample& example,
                                        const ExampleMeasures& measures,
+                                       const nlohmann::ordered_json& voices,
                                        const std::map<std::string, std::string>& files);
 
 /// Returns JSON text that is safe inside an HTML script element. Invalid UTF-8 becomes U+FFFD.

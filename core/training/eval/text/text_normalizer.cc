@@ -1,5 +1,3 @@
-#include "eval/text/text_normalizer.h"
-
 #include <utf8proc.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "eval/text/number_reader.h"
 #include "eval/text/number_words.h"
 #include "eval/text/unicode_text.h"
+#include "s2s/scores/texts.h"
 
 namespace s2s {
 

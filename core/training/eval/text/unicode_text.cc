@@ -4,6 +4,8 @@
 
 #include <iterator>
 
+#include "s2s/scores/texts.h"
+
 namespace s2s {
 
 namespace {

@@ -7,9 +7,6 @@
 
 namespace s2s {
 
-/// Splits a text at Unicode white space, as Python's str.split() does.
-std::vector<std::string> split_words(std::string_view text);
-
 /// Returns the code points of a text. Each invalid byte becomes U+FFFD.
 std::vector<char32_t> decode_utf8(std::string_view text);
 

@@ -1,4 +1,4 @@
-#include "eval/metrics/bleu.h"
+#include "s2s/scores/bleu.h"
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,9 @@
 #include "eval/metrics/monitored_metric.h"
 
-#include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
 #include "common/contains.h"
-#include "eval/metrics/data_set_board.h"
+#include "plugins/built_metrics.h"
 
 namespace s2s {
 namespace {
@@ -26,28 +25,48 @@ RunOptions run_with(const std::string& monitor, const std::string& mode = "min",
   return run;
 }
 
-std::string fault(const RunOptions& run) { return monitor_fault(run, kOfModel); }
+/// Counts nothing.
+class Length : public Metric {
+ public:
+  void add(const MetricExample&) override {}
+  std::vector<MetricValue> values() const override { return {{.value = 0}}; }
+};
+
+/// Those of every validation, and that of model.metrics.
+std::vector<NamedMetric> metrics_of(const RunOptions& run) {
+  std::vector<NamedMetric> metrics = test::built_metrics();
+  for (const auto& [name, node] : metric_components(run.model.metrics)) {
+    metrics.push_back(named_metric(node.find("name")->text(), name, /*is_listed=*/true,
+                                   [] { return std::make_unique<Length>(); }));
+  }
+  return metrics;
+}
+
+std::optional<int64_t> answered(const RunOptions& run) {
+  return answered_batches(run, metrics_of(run));
+}
+
+std::string fault(const RunOptions& run) { return monitor_fault(run, metrics_of(run), kOfModel); }
 
 TEST_CASE("answers are measured where somebody listens or a monitor needs them") {
-  CHECK_FALSE(answered_batches(run_with("")).has_value());
-  CHECK_FALSE(answered_batches(run_with("val_text_loss")).has_value());
-  CHECK_FALSE(
-      answered_batches(run_with("val_asr_bleu")).has_value());  // answers are not transcribed
-  CHECK(answered_batches(run_with("val_txt_bleu")) == 0);
-  CHECK(answered_batches(run_with("val_takeover_rate_far_field")) == 0);
-  CHECK(answered_batches(run_with("", "min", true)) == 0);
+  CHECK_FALSE(answered(run_with("")).has_value());
+  CHECK_FALSE(answered(run_with("val_text_loss")).has_value());
+  CHECK_FALSE(answered(run_with("val_asr_bleu")).has_value());  // answers are not transcribed
+  CHECK(answered(run_with("val_txt_bleu")) == 0);
+  CHECK(answered(run_with("val_takeover_rate_far_field")) == 0);
+  CHECK(answered(run_with("", "min", true)) == 0);
   RunOptions limited = run_with("", "min", true);
   limited.trainer.limit_val_generate_batches = 3;
-  CHECK(answered_batches(limited) == 3);
+  CHECK(answered(limited) == 3);
   limited.trainer.limit_val_generate_batches = 0;
-  CHECK_FALSE(answered_batches(limited).has_value());
+  CHECK_FALSE(answered(limited).has_value());
 }
 
 TEST_CASE("a plugin's metric is measured, and can be the monitor") {
   RunOptions run = run_with("val_txt_acme_length");
   CHECK(contains(fault(run), "val_text_loss"));  // nothing of that name yet
   run.model.metrics["name"] = Config::scalar("acme.length");
-  CHECK(answered_batches(run) == 0);
+  CHECK(answered(run) == 0);
   for (const char* const mode : {"min", "max"}) {  // which is better, it does not say
     run.exp_manager.checkpoint_callback_params.mode = mode;
     CHECK(fault(run).empty());
@@ -72,7 +91,7 @@ TEST_CASE("a monitor that is measured has no fault, with and without its set and
   RunOptions questions = run_with("val_web-qa_acc", "max");
   questions.validation_sets["web-qa"] = Config::map();
   CHECK(fault(questions).empty());
-  CHECK(monitor_fault(run_with("val_of_a_third_party"), {}).empty());
+  CHECK(monitor_fault(run_with("val_of_a_third_party"), {}, {}).empty());
   RunOptions nested = run_with("val_text_loss_far_field");
   nested.validation_sets["field"] = Config::map();  // "far_field" ends with it
   nested.validation_sets["loss"] = Config::map();
@@ -101,33 +120,6 @@ TEST_CASE("a mode that keeps the worst is a fault") {
                  "is better when it is larger, but mode min keeps the worst; write mode: max"));
   CHECK(contains(fault(run_with("val_text_loss_dev", "max")), "write mode: min"));
   CHECK(contains(fault(run_with("val_text_accuracy", "min")), "write mode: max"));
-}
-
-TEST_CASE("the numbers of a board are those that answer_metrics lists") {
-  DataSetBoard board("dev");
-  ReportExample example;
-  example.texts = {"set a timer", "set a timer", "set a time", "set a timer", "set a timer"};
-  example.turns = {{false, 0, 1, "please"}, {true, 1.2, 2, "set a timer"}};
-  const at::Tensor silence_S = at::zeros({16000});
-  const at::Tensor speech_S = at::sin(at::arange(16000) * 0.1);
-  const at::Tensor rest_S = at::zeros({32000});
-  example.user = {at::cat({speech_S, silence_S, rest_S}), 16000};
-  example.answer = {at::cat({silence_S, speech_S, rest_S}), 16000};
-  board.add(example, measure(example));
-  const auto numbers = board.numbers();
-  CHECK(numbers.contains("txt_bleu"));
-  CHECK(numbers.contains("asr_wer"));
-  CHECK(numbers.contains("takeover_rate"));
-  for (const auto& [name, value] : numbers) {
-    const bool is_best_case = name.ends_with("_reference") || name.ends_with("_round_trip");
-    CHECK_MESSAGE((is_best_case || find_answer_metric(name) != nullptr), name);
-  }
-  ReportExample told = example;
-  keep_times_only(told);
-  CHECK_FALSE(told.answer.samples_S.defined());
-  DataSetBoard times("dev");
-  times.add(told, measure(told));
-  CHECK(times.numbers() == numbers);  // turn taking needs no audio any more
 }
 
 }  // namespace

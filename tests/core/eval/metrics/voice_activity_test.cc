@@ -1,7 +1,7 @@
-#include "eval/metrics/voice_activity.h"
-
 #include <ATen/CPUGeneratorImpl.h>
 #include <doctest/doctest.h>
+
+#include "s2s/scores/turn_taking.h"
 
 namespace s2s {
 namespace {

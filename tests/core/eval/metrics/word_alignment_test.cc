@@ -1,9 +1,9 @@
-#include "eval/metrics/word_alignment.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <random>
+
+#include "s2s/scores/texts.h"
 
 namespace s2s {
 namespace {

@@ -11,6 +11,7 @@
 #include "common/places.h"
 #include "eval/report/report_json.h"
 #include "eval/report/training_curves.h"
+#include "plugins/built_metrics.h"
 #include "s2s/error.h"
 
 namespace s2s {
@@ -30,6 +31,12 @@ std::string text_of_file(const fs::path& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+ReportOptions built_options() {
+  ReportOptions options;
+  options.metrics = test::built_metrics();
+  return options;
 }
 
 /// A tone from `start_s` to `end_s` in a clip of `duration_s`.
@@ -72,10 +79,10 @@ std::string script_of(const std::string& page, const std::string& id) {
 
 TEST_CASE("a report folder holds the page, the predictions, the scores and the clips") {
   const fs::path folder = fresh_folder("whole");
-  ListeningReport report(folder);
+  ListeningReport report(folder, built_options());
   const ExampleMeasures measures = report.add(dialogue("a/1", "the light is on"));
   report.add(dialogue("b", "the light was on"));
-  CHECK(measures.answer->turn_taking.takeovers == 1);
+  CHECK(measures.turn_taking->takeovers == 1);
   const fs::path page_path = report.finish({"A run", {{"step", "100"}}, {}, ""});
 
   CHECK(page_path == folder / "index.html");
@@ -103,7 +110,7 @@ TEST_CASE("a report folder holds the page, the predictions, the scores and the c
 }
 
 TEST_CASE("the numbers tell what the scorer makes of the reference and of the codec round trip") {
-  ListeningReport report(fresh_folder("beside"));
+  ListeningReport report(fresh_folder("beside"), built_options());
   ReportExample example = dialogue("a", "the light was on");
   example.texts.heard_reference = "the light is on";
   example.texts.heard_round_trip = "a light is on";
@@ -120,7 +127,7 @@ TEST_CASE("the numbers tell what the scorer makes of the reference and of the co
 
 TEST_CASE("the page is one file with everything in it") {
   const fs::path folder = fresh_folder("page");
-  ListeningReport report(folder);
+  ListeningReport report(folder, built_options());
   report.add(dialogue("a", "the light is off"));
   const std::string page = text_of_file(report.finish({"T < & run", {}, {}, ""}));
   CHECK(page.find("<title>T &lt; &amp; run</title>") != std::string::npos);
@@ -152,7 +159,7 @@ TEST_CASE("what a reader of the scores should know stands in the page") {
 
 TEST_CASE("texts cannot break out of the page, and broken UTF-8 cannot break it") {
   const fs::path folder = fresh_folder("hostile");
-  ListeningReport report(folder);
+  ListeningReport report(folder, built_options());
   ReportExample example = dialogue("</script><script>alert(1)</script>", "{{data}} <!-- \xFF");
   example.turns[0].text = "{{script}}";
   report.add(example);
@@ -197,8 +204,8 @@ TEST_CASE("an example with nothing but a reference is listed") {
   example.data_set = "x";
   example.texts.reference = "hello";
   const ExampleMeasures measures = report.add(example);
-  CHECK(measures.duration_s == 0);
-  CHECK_FALSE(measures.answer.has_value());
+  CHECK(measures.speech.duration_s == 0);
+  CHECK_FALSE(measures.turn_taking.has_value());
   CHECK(report.boards()[0]->table().rows.empty());
   CHECK(report.boards()[0]->numbers().empty());
   report.finish({"Bare", {}, {}, ""});

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "eval/report/listening_report.h"
+#include "plugins/built_metrics.h"
 
 namespace s2s {
 namespace {
@@ -151,7 +152,9 @@ TEST_CASE("a sample report can be looked at" * doctest::skip()) {
   const char* wanted = std::getenv("S2S_REPORT_EXAMPLES");
   const size_t num_examples = wanted ? std::stoul(wanted) : 12;
   const fs::path folder = target;
-  ListeningReport report(folder);
+  ReportOptions options;
+  options.metrics = test::built_metrics();
+  ListeningReport report(folder, options);
   for (size_t i = 0; i < num_examples; ++i) report.add(example(folder, i));
   write_metrics(folder / "metrics.jsonl");
   ScoreTable speed;

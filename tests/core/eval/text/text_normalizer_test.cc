@@ -1,8 +1,7 @@
-#include "eval/text/text_normalizer.h"
-
 #include <doctest/doctest.h>
 
 #include "core/eval/text/text_vectors.h"
+#include "s2s/scores/texts.h"
 
 namespace s2s {
 namespace {

@@ -28,6 +28,7 @@ struct BleuScore {
 /// Matching n-grams, summed over segments.
 class BleuCounts {
  public:
+  /// Adds one segment.
   void add(std::string_view hypothesis, std::string_view reference);
   /// effective_order: uses only the orders for which the hypothesis has n-grams.
   /// sacrebleu.sentence_bleu does so, corpus_bleu does not.

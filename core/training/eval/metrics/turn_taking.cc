@@ -1,4 +1,4 @@
-#include "eval/metrics/duplex_metrics.h"
+#include "s2s/scores/turn_taking.h"
 
 namespace s2s {
 
@@ -197,16 +197,6 @@ class TurnTaking {
   DuplexCounts counts_;
 };
 
-std::optional<double> share(int64_t part, int64_t whole) {
-  if (whole == 0) return {};
-  return static_cast<double>(part) / static_cast<double>(whole);
-}
-
-nlohmann::ordered_json json_of(const std::optional<double>& value) {
-  if (!value) return nullptr;
-  return *value;
-}
-
 }  // namespace
 
 DuplexCounts& DuplexCounts::operator+=(const DuplexCounts& other) {
@@ -237,46 +227,6 @@ std::optional<double> percentile(std::vector<double> values, double percent) {
   const auto low = static_cast<size_t>(rank);
   const size_t high = std::min(low + 1, values.size() - 1);
   return values[low] + (rank - static_cast<double>(low)) * (values[high] - values[low]);
-}
-
-DuplexScores duplex_scores(const DuplexCounts& counts) {
-  DuplexScores scores;
-  scores.takeover_rate = share(counts.takeovers, counts.turn_ends);
-  scores.latency_median_s = percentile(counts.latencies_s, 50);
-  scores.latency_p90_s = percentile(counts.latencies_s, 90);
-  const auto negative = std::count_if(counts.latencies_s.begin(), counts.latencies_s.end(),
-                                      [](double latency_s) { return latency_s < 0; });
-  scores.latency_negative_share = share(negative, static_cast<int64_t>(counts.latencies_s.size()));
-  scores.pause_rate = share(counts.pauses_spoken, counts.pauses);
-  scores.stop_rate = share(counts.interruptions_stopped, counts.interruptions);
-  scores.stop_latency_median_s = percentile(counts.stop_latencies_s, 50);
-  scores.stop_latency_p90_s = percentile(counts.stop_latencies_s, 90);
-  scores.false_start_rate = share(counts.quiet_stretches_spoken, counts.quiet_stretches);
-  if (counts.duration_s > 0) {
-    scores.agent_speech_ratio = counts.agent_speech_s / counts.duration_s;
-    scores.overlap_ratio = counts.overlap_s / counts.duration_s;
-  }
-  return scores;
-}
-
-nlohmann::ordered_json to_json(const DuplexCounts& counts) {
-  const DuplexScores scores = duplex_scores(counts);
-  return {{"takeover_rate", json_of(scores.takeover_rate)},
-          {"latency_median_s", json_of(scores.latency_median_s)},
-          {"latency_p90_s", json_of(scores.latency_p90_s)},
-          {"latency_negative_share", json_of(scores.latency_negative_share)},
-          {"pause_rate", json_of(scores.pause_rate)},
-          {"stop_rate", json_of(scores.stop_rate)},
-          {"stop_latency_median_s", json_of(scores.stop_latency_median_s)},
-          {"stop_latency_p90_s", json_of(scores.stop_latency_p90_s)},
-          {"false_start_rate", json_of(scores.false_start_rate)},
-          {"agent_speech_ratio", json_of(scores.agent_speech_ratio)},
-          {"overlap_ratio", json_of(scores.overlap_ratio)},
-          {"turn_ends", counts.turn_ends},
-          {"pauses", counts.pauses},
-          {"interruptions", counts.interruptions},
-          {"false_starts", counts.false_starts},
-          {"quiet_stretches", counts.quiet_stretches}};
 }
 
 }  // namespace s2s

@@ -1,17 +1,27 @@
 #pragma once
-// Turn-taking metrics: whether the agent answers in time, stays silent in pauses and stops when
-// interrupted. Definitions: core/docs/reference/metrics.md, "Turn taking".
+// Speech in a channel, and turn taking: whether the agent answers in time, stays silent in pauses
+// and stops when interrupted. Definitions: core/docs/reference/metrics.md.
+
+#include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "eval/metrics/voice_activity.h"
 #include "s2s/batch.h"
+#include "s2s/speech_segment.h"
 
 namespace s2s {
+
+/// Returns the speech segments of a clip [S] in time order. Boundaries are multiples of 80 ms.
+/// Rules: core/docs/reference/metrics.md, "Voice activity".
+std::vector<SpeechSegment> find_speech(const at::Tensor& samples_S, int64_t sample_rate_hz);
+
+/// Returns the sum of the lengths.
+double speech_seconds(const std::vector<SpeechSegment>& segments);
+
+/// Returns the seconds in which both lists have speech.
+double overlap_seconds(const std::vector<SpeechSegment>& a, const std::vector<SpeechSegment>& b);
 
 /// The speech times of one dialogue.
 struct DialogueTimes {
@@ -45,21 +55,6 @@ struct DuplexCounts {
 
 /// Counts one dialogue. Without user turns in `times.turns`, uses the detected user speech.
 DuplexCounts count_turn_taking(const DialogueTimes& times);
-
-/// Scores for a table. A score without any occasion to measure it is not set.
-struct DuplexScores {
-  std::optional<double> takeover_rate;
-  std::optional<double> latency_median_s, latency_p90_s, latency_negative_share;
-  std::optional<double> pause_rate;  // share of pauses in which the agent began to speak
-  std::optional<double> stop_rate, stop_latency_median_s, stop_latency_p90_s;
-  std::optional<double> false_start_rate;  // share of quiet stretches
-  std::optional<double> agent_speech_ratio, overlap_ratio;
-};
-
-DuplexScores duplex_scores(const DuplexCounts& counts);
-
-/// Returns one JSON object with the scores (null when not set) and the counts.
-nlohmann::ordered_json to_json(const DuplexCounts& counts);
 
 /// The percentile with linear interpolation, as numpy.percentile. Nothing for an empty list.
 std::optional<double> percentile(std::vector<double> values, double percent);
