@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "config/scalar.h"
 #include "launch/kubernetes_job.h"
 
 namespace s2s::launch {
@@ -11,21 +12,12 @@ using nlohmann::ordered_json;
 
 bool is_block(const ordered_json& value) { return value.is_structured() && !value.empty(); }
 
-/// A name needs no quotes unless YAML could read a number, a truth value or syntax.
+/// Only words are plain: what begins with a digit may be a date for another reader.
 std::string scalar(const ordered_json& value) {
   if (!value.is_string()) return value.dump();
   const std::string& text = value.get_ref<const std::string&>();
-  const bool is_word = !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 &&
-                       text.find_first_not_of(
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                           "0123456789-_./") == std::string::npos;
-  static const std::vector<std::string> kTruths = {"y",   "yes", "n",    "no",   "true",  "false",
-                                                   "on",  "off", "null", "True", "False", "None",
-                                                   "Yes", "No",  "On",   "Off",  "Null"};
-  for (const std::string& truth : kTruths) {
-    if (text == truth) return value.dump();
-  }
-  return is_word ? text : value.dump();  // JSON's quotes are YAML's
+  const bool is_word = !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0;
+  return is_word ? yaml_string(text) : quoted_yaml(text);
 }
 
 void write(const ordered_json& value, const std::string& indent, std::string& out);

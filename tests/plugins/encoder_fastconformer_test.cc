@@ -3,6 +3,7 @@
 
 #include "common/places.h"
 #include "common/temporary_folder.h"
+#include "compare/reference_file.h"
 #include "plugin/plugin_host.h"
 #include "s2s/error.h"
 #include "s2s/kinds/encoder.h"
@@ -63,20 +64,20 @@ TEST_CASE("fastconformer gives the reference's mel, features and lengths") {
   for (const char* name : {"nemo_fastconformer_full", "nemo_fastconformer_chunked_causal",
                            "nemo_fastconformer_look_aheads", "hf_parakeet"}) {
     CAPTURE(name);
-    const auto file = SafetensorsFile::open(s2s::test::source_dir() + "/tests/reference/data/" +
-                                            name + ".safetensors");
+    const ReferenceFile file =
+        read_reference(s2s::test::source_dir() + "/tests/reference/data/" + name + ".safetensors");
     const auto& component = registries().get<Encoder>("fastconformer");
-    const Config options = component.translate(json(file.metadata().at("options")));
+    const Config options = component.translate(file.options);
     const auto encoder = make_encoder(options);
     encoder->materialize(at::kCPU, at::kFloat, 0);
-    load_weights(*encoder, encoder->checkpoint_names(), file.tensors("weights/"), name);
+    load_weights(*encoder, encoder->checkpoint_names(), file.weights, name);
     encoder->train(false);
-    const at::Tensor audio = file.tensor("input/audio"), lengths = file.tensor("input/lengths");
+    const at::Tensor audio = file.input("audio"), lengths = file.input("lengths");
     const EncoderOutput out = encoder->forward(audio, lengths);
-    CHECK(at::equal(out.lengths_B, file.tensor("output/lengths")));
-    CHECK(out.mel_BFT.sizes() == file.tensor("output/mel").sizes());
-    CHECK(largest_difference(out.mel_BFT, file.tensor("output/mel")) < 1e-4);
-    const at::Tensor expected = file.tensor("output/features");
+    CHECK(at::equal(out.lengths_B, file.output("lengths")));
+    CHECK(out.mel_BFT.sizes() == file.output("mel").sizes());
+    CHECK(largest_difference(out.mel_BFT, file.output("mel")) < 1e-4);
+    const at::Tensor expected = file.output("features");
     REQUIRE(out.features_BTH.sizes() == expected.sizes());
     CHECK(encoder->output_width(audio.size(1)) == expected.size(1));
     for (int64_t row = 0; row < audio.size(0); ++row) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "common/temporary_folder.h"
+#include "compare/reference_file.h"
 #include "plugins/two_level/made_model.h"
 #include "s2s/nn/token_sampling.h"
 #include "weights/safetensors.h"
@@ -103,9 +104,10 @@ TEST_CASE("a folder as transformers saves it gives the losses of its class") {
     CAPTURE(std::string(name));
     const std::string file =
         source_dir() + "/tests/reference/data/hf_" + name + "_next_frame.safetensors";
-    const SafetensorsFile reference = SafetensorsFile::open(file);
+    const ReferenceFile reference = read_reference(file);
+    const SafetensorsFile stored = SafetensorsFile::open(file);
     const TemporaryFolder folder;
-    TensorMap weights = reference.tensors("weights/");
+    TensorMap weights = reference.weights;
     // Parts that are not of the model: its codec, and for CSM a table that transformers may repeat.
     const bool is_csm = std::string(name) == "csm";
     weights[is_csm ? "codec_model.a" : "audio_encoder.a"] = at::zeros({1});
@@ -115,13 +117,13 @@ TEST_CASE("a folder as transformers saves it gives the losses of its class") {
       weights.erase("depth_decoder.model.embed_tokens.weight");
     }
     write_safetensors(folder / "model.safetensors", weights);
-    folder.write("config.json", reference.metadata().at("options"));
+    folder.write("config.json", stored.metadata().at("options"));
     const auto model = fixture.make(
         std::string(R"({"name": ")") + name + R"(", "path": ")" + folder.path().string() + "\"",
         "{}", false);
-    const TensorMap outputs = runs(*model).reference_outputs(reference.tensors("input/"), true);
+    const TensorMap outputs = runs(*model).reference_outputs(reference.inputs, true);
     CHECK(value(outputs.at("loss")) ==
-          doctest::Approx(value(reference.tensor("output/loss"))).epsilon(1e-5));
+          doctest::Approx(value(reference.output("loss"))).epsilon(1e-5));
   }
 }
 

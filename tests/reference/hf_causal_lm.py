@@ -13,7 +13,8 @@ names.
   input/prompts [P,L]       prompts of different lengths, -1 behind; input/end [E] ids that end an
                             answer; input/new [N] only its size counts: the most new tokens.
   output/loss               sum of the cross entropies / number of labels, over all documents.
-  grad/*, after/3/*         of that loss; after three steps of AdamW with clipping.
+  output/losses             of three steps of AdamW with clipping.
+  grad/*, after/3/*         of that loss; after the three steps (one file of the family).
   output/tokens, beams      [P,N] new tokens (-1 behind) by greedy decoding and by beam search with
                             three beams; each prompt alone.
 """
@@ -89,19 +90,21 @@ def loss_of(model, inputs):
 
 
 def train(model, inputs):
-    """Loss and gradients of the first step, weights after three."""
+    """Loss and gradients of the first step, losses of three, weights after them."""
     optimizer = torch.optim.AdamW(model.parameters(), **ADAMW)
-    tensors = {}
+    tensors, losses = {}, []
     for step in range(3):
         optimizer.zero_grad()
         loss = loss_of(model, inputs)
         loss.backward()
+        losses.append(loss.detach())
         if step == 0:
             tensors["output/loss"] = loss.detach()
             for name, parameter in rf.unique_parameters(model).items():
                 tensors[f"grad/{name}"] = parameter.grad.detach().clone()
         torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
+    tensors["output/losses"] = torch.stack(losses)
     for name, tensor in rf.weights_of(model).items():
         tensors[f"after/3/{name}"] = tensor
     return tensors
@@ -166,7 +169,7 @@ def make(name, out):
         "trainer": {"gradient_clip_val": CLIP},
     }
     path = Path(out) / f"hf_causal_lm_{name}.safetensors"
-    size = rf.write_reference(path, "model", "causal_lm", json.dumps(options), tensors, RTOL, ATOL)
+    size = rf.write_small(path, "model", "causal_lm", json.dumps(options), tensors, RTOL, ATOL)
     differ = (decoded["output/tokens"] != decoded["output/beams"]).any().item()
     ends = (decoded["output/tokens"] == 2).any(1).sum().item()
     rf.report(path, size, noise=noise, differ=differ, ends=ends, loss=tensors["output/loss"].item())

@@ -18,7 +18,7 @@ are added. There is no dropout, so train and eval mode are the same. B rows, T p
   output/next_codes [B,K]   greedy, what follows the last position.
   input/prompt_*            frames, text, mask of a prompt; output/tokens_audio [B,N,K] of
                             `generate`, greedy, behind it.
-  grad/* of loss, after/3/* of three steps of the optimizer.
+  grad/* of loss, losses and after/3/* of three steps of the optimizer.
 """
 
 import torch

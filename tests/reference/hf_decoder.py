@@ -191,7 +191,7 @@ def make(family, name, case, how, out) -> None:
     path = Path(out) / f"hf_{family}_{name}.safetensors"
     options = json.dumps(config_dict, indent=1)
     more = {"bfloat16": json.dumps(rounding, separators=(",", ":"))}
-    size = rf.write_reference(path, "llm", component, options, tensors, RTOL, ATOL, more)
+    size = rf.write_small(path, "llm", component, options, tensors, RTOL, ATOL, more)
     assert margin > 1e-3 and noise < 0.3, f"{name}: margin {margin}, noise {noise}"
     rf.report(path, size, margin=margin, noise=noise, loss=tensors["output/loss"].item())
 

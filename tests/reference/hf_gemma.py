@@ -149,8 +149,8 @@ CASES = {
         57,
         as_saved,
     ),
-    "3_with_images_transformers4": ("gemma", gemma3_with_images_file(), 59),
-    "3_cap_no_pad": ("gemma", gemma3(final_logit_softcapping=2.0, pad_token_id=None), 48),
+    "3_with_images_transformers4": ("gemma", gemma3_with_images_file(), 159),
+    "3_cap_no_pad": ("gemma", gemma3(final_logit_softcapping=2.0, pad_token_id=None), 148),
 }
 
 if __name__ == "__main__":

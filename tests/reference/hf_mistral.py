@@ -27,7 +27,7 @@ def version_1():
 
 V3 = {"rope_parameters": {"rope_theta": 1000000.0, "rope_type": "default"}, "head_dim": 8}
 CASES = {
-    "1_window": ("mistral", version_1(), 81),
+    "1_window": ("mistral", version_1(), 181),
     "3": ("mistral", config(**V3), 82),
 }
 

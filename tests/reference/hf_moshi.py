@@ -21,7 +21,7 @@ loss_form next_frame (hidden state t gives frame t + 1, as in generation):
   input/prompt_*            ids [B,P], moshi_codes [B,K,P], user_codes [B,K,P+N]; what `generate`
                             hears after the prompt is its codec's code of silence.
   output/tokens_text [B,N], tokens_audio [B,N-1,K]   of `generate`, greedy, behind the prompt.
-Both: grad/* of loss, after/3/* of three steps of the optimizer.
+Both: grad/* of loss, losses and after/3/* of three steps of the optimizer.
 """
 
 import copy

@@ -65,7 +65,7 @@ CASES = {
     "transformers4": ("phi3", {**OLD, "pad_token_id": 3}, 92),
     # All texts are within the original length, or all are longer: the prompt has 5 tokens.
     "longrope_short": ("phi3", longrope(64), 93),
-    "longrope_long": ("phi3", longrope(4), 94),
+    "longrope_long": ("phi3", longrope(4), 194),
     "longrope_factor": ("phi3", longrope(4, factor=3.0, attention_factor=1.25), 95),
 }
 

@@ -60,7 +60,7 @@ CASES = {
         in_version_4(qwen2(), sliding_window=32768, max_window_layers=21, use_mrope=False),
         62,
     ),
-    "2_5_window": ("qwen", qwen2(**WINDOW), 73),
+    "2_5_window": ("qwen", qwen2(**WINDOW), 173),
     "2_5_window_yarn_transformers4": (
         "qwen",
         in_version_4(qwen2(rope_parameters=YARN, max_position_embeddings=32, **WINDOW)),
@@ -72,7 +72,7 @@ CASES = {
         in_version_4(
             qwen3(attention_bias=True, tie_word_embeddings=False, head_dim=10, **WINDOW)
         ),
-        66,
+        166,
     ),
 }
 

@@ -30,22 +30,25 @@ def load_config(config_class, config_dict):
 
 def scale_books(parameter, inputs_dim, gain=1.0) -> None:
     """Of a weight with one matrix per book, which rf.randomize takes for a convolution."""
-    parameter.data.mul_(gain * math.sqrt(parameter[0].numel() / parameter.size(inputs_dim)))
+    rf.rescale(parameter, gain * math.sqrt(parameter[0].numel() / parameter.size(inputs_dim)))
 
 
 def three_steps(parameters, losses) -> dict:
-    """Outputs and gradients of the first step, weights after the third; changes the weights."""
+    """Outputs and gradients of the first step, losses of all three, weights after the third;
+    changes the weights."""
     options = {k: v for k, v in OPTIMIZER.items() if k != "_target_"}
     optimizer = torch.optim.AdamW(parameters.values(), **options)
-    tensors = {}
+    tensors, seen = {}, []
     for step in range(3):
         optimizer.zero_grad()
         output = losses()
         output["loss"].backward()
+        seen.append(output["loss"].detach().clone())
         if step == 0:
             tensors.update({f"output/{k}": v.detach().clone() for k, v in output.items()})
             tensors.update({f"grad/{n}": p.grad.clone() for n, p in parameters.items()})
         optimizer.step()
+    tensors["output/losses"] = torch.stack(seen)
     tensors.update({f"after/3/{n}": p.detach().clone() for n, p in parameters.items()})
     return tensors
 
@@ -69,7 +72,7 @@ def write_case(path, component, options, model, inputs, trained, run) -> None:
     tensors.update({f"weights/{k}": v for k, v in weights.items()})
     tensors.update({f"input/{k}": v for k, v in inputs.items()})
     text = json.dumps({**options, "model": {"optimizer": OPTIMIZER}}, indent=1)
-    size = rf.write_reference(path, "model", component, text, tensors, RTOL, ATOL)
+    size = rf.write_small(path, "model", component, text, tensors, RTOL, ATOL)
     facts = f"{path.name}: noise {ratios[noisiest]} in {noisiest}, smallest gradient {smallest}"
     assert ratios[noisiest] < 0.3 and smallest > 1e-5, facts
     rf.report(path, size, noise=ratios[noisiest], gradient=smallest, loss=loss)

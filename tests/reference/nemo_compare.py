@@ -184,7 +184,7 @@ def random_batch(name: str, model, options: dict) -> dict:
 
 
 def read_batch(path: Path) -> dict:
-    tensors = load_file(path)
+    tensors = rf.read_tensors(path)
     inputs = {k[6:]: v for k, v in tensors.items() if k.startswith("input/")}
     return inputs or tensors
 

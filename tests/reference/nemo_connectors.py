@@ -187,4 +187,4 @@ stacked = options(
 stacked["model"]["perception"]["rote"] = {
     "_target_": ROTE_TARGET, "dim": 16, "theta": 30.0, "rotary_fraction": 1.0,
 }
-case("connector_frame_stacking", stacked, lengths=(17920, 14200), seed=55)
+case("connector_frame_stacking", stacked, lengths=(17920, 14200), seed=255)

@@ -70,7 +70,7 @@ case(
         inference_eos_boost=1.6,
     ),
     text=[words(11, 9), words(12, 5)],
-    seed=102,
+    seed=802,
 )
 
 # Qwen 2, a streaming encoder, the text channel in advance, forced turn taking, no sequence mask.
@@ -143,7 +143,7 @@ case(
         duplex_asr_text_weight=0.5,
         token_loss_weight={"pad": 0.7, "bos": 1.3, "eos": 1.0, "text": 1.0},
     ),
-    seed=70,
+    seed=170,
 )
 
 # A batch of text only.

@@ -94,18 +94,16 @@ def draw_weights(model, seed) -> None:
     embeddings = {
         f"{n}.weight" for n, m in model.named_modules() if isinstance(m, torch.nn.Embedding)
     }
+    seeds = iter(range(1000 * seed, 1000 * seed + 1000))
     for name, tensor in sorted(model.named_parameters()):
-        noise = torch.randn(tensor.shape, generator=generator)
         if tensor.dim() < 2:
+            noise = torch.randn(tensor.shape, generator=generator)
             is_norm = "norm" in name and name.endswith("weight")
             value = tensor.detach() + (0.2 if is_norm or name.endswith("bias") else 0.6) * noise
-        elif name in embeddings:
-            value = 0.5 * noise
-        elif name.endswith("low_mat"):
-            value = noise * tensor.shape[-1] ** -0.5
-        else:
-            value = noise / math.sqrt(tensor[0].numel())
-        tensor.data.copy_(value)
+            tensor.data.copy_(value)
+            continue
+        width = tensor.shape[-1] if name.endswith("low_mat") else tensor[0].numel()
+        rf.draw(tensor, next(seeds), 0.0, 0.5 if name in embeddings else 1 / math.sqrt(width))
     books = model.rvq_embs.shape[0]
     for k in range(books):
         noise = torch.randn(model.rvq_embs[k].shape, generator=generator)
@@ -289,7 +287,7 @@ def make(name, out) -> None:
     tensors.update({f"input/{k}": v for k, v in inputs.items()})
     options = {"model": block, "tokens": TOKENS, "trainer": TRAINER, "generation": GENERATION}
     path = Path(out) / f"nemo_eartts_{name}.safetensors"
-    size = rf.write_reference(path, "model", "eartts", options, tensors, RTOL, ATOL)
+    size = rf.write_small(path, "model", "eartts", options, tensors, RTOL, ATOL)
     still = [k for k, v in tensors.items() if k.startswith("grad/") and not v.any()]
     parts = {k: tensors[f"output/{k}"].item() for k in ("lm_loss", "c_loss", "k_loss")}
     rf.report(path, size, norm=norm, without_gradient=still, **parts,

@@ -66,6 +66,6 @@ CASES = {
             "cas_config": {"backbone_type": "t5gemma", "backbone_config": SMALL_T5GEMMA},
             "quantizer_dropout": 0.0,
         },
-        "lengths": [13, 10], "prompts": [5, 5], "seed": 71,
+        "lengths": [13, 10], "prompts": [5, 5], "seed": 171,
     },
 }

@@ -1,10 +1,13 @@
 #include "config/scalar.h"
 
+#include <algorithm>
 #include <cctype>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/number_text.h"
+#include "base/text.h"
 
 namespace s2s {
 
@@ -97,6 +100,30 @@ std::optional<double> parse_float(std::string_view text) {
 
 bool is_string_text(std::string_view text) {
   return !is_null_text(text) && !parse_bool(text) && !parse_float(text);
+}
+
+bool can_be_plain_yaml(std::string_view text) {
+  if (text == "???") return true;
+  const bool good_start =
+      !text.empty() && (std::isalnum(static_cast<unsigned char>(text[0])) != 0 ||
+                        std::string_view("_/.^$(").find(text[0]) != std::string_view::npos);
+  if (!good_start || text.starts_with("...") || text.back() == ' ') return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./+^$()\\=*@%~ ").find(c) != std::string_view::npos;
+  });
+}
+
+std::string quoted_yaml(std::string_view text) {
+  using nlohmann::json;
+  return json(std::string(text)).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string yaml_string(std::string_view text) {
+  static const std::vector<std::string> kOldBools = {"y", "n", "yes", "no", "on", "off"};
+  const bool is_plain = is_string_text(text) && can_be_plain_yaml(text) &&
+                        !contains(kOldBools, lower(std::string(text)));
+  return is_plain ? std::string(text) : quoted_yaml(text);
 }
 
 }  // namespace s2s

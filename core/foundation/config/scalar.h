@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace s2s {
@@ -18,5 +19,11 @@ std::optional<int64_t> parse_int(std::string_view text);
 std::optional<double> parse_float(std::string_view text);
 /// True when a plain scalar of this text is a string.
 bool is_string_text(std::string_view text);
+
+/// True when `text` can stand without quotes in every place of a file (a cautious choice).
+bool can_be_plain_yaml(std::string_view text);
+std::string quoted_yaml(std::string_view text);
+/// The scalar that every reader, of YAML 1.1 too, takes for this string; without quotes if it can.
+std::string yaml_string(std::string_view text);
 
 }  // namespace s2s

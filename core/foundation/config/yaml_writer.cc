@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
 
-#include "base/text.h"
 #include "config/interpolation.h"
 #include "config/scalar.h"
 
@@ -15,47 +13,19 @@ namespace {
 constexpr size_t kInlineWidth = 90;
 constexpr size_t kCommentColumn = 48;
 
-bool is_plain_char(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-         std::string_view("_-./+^$()\\=*@%~").find(c) != std::string_view::npos;
-}
-
-/// Texts that YAML 1.1 readers take for true or false.
-bool is_old_bool(const std::string& text) {
-  return contains({"y", "n", "yes", "no", "on", "off"}, lower(text));
-}
-
-/// True when `text` can stand without quotes in every place (a cautious choice).
-bool can_be_plain(std::string_view text) {
-  if (text == "???") return true;
-  const bool good_start =
-      !text.empty() && (std::isalnum(static_cast<unsigned char>(text[0])) != 0 ||
-                        std::string_view("_/.^$(").find(text[0]) != std::string_view::npos);
-  if (!good_start || text.starts_with("...") || text.back() == ' ') return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return is_plain_char(c) || c == ' '; });
-}
-
-std::string quote(std::string_view text) {
-  using nlohmann::json;
-  return json(std::string(text)).dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 std::string write_scalar(const Config& node, const YamlStyle& style) {
   const std::string text = style.resolved ? escape_interpolation(node.text()) : node.text();
-  if (is_string_text(text)) {
-    return can_be_plain(text) && !is_old_bool(text) ? text : quote(text);
-  }
-  return node.quoted() ? quote(text) : text;
+  return node.quoted() || is_string_text(text) ? yaml_string(text) : text;
 }
 
 std::string write_key(const std::string& key) {
-  const bool plain = can_be_plain(key) && !is_null_text(key) && key != "???";
-  return plain ? key : quote(key);
+  const bool plain = can_be_plain_yaml(key) && !is_null_text(key) && key != "???";
+  return plain ? key : quoted_yaml(key);
 }
 
 /// An item of a list or map in one line, where `?` cannot start a plain scalar.
 std::string write_flow_item(const Config& node, const YamlStyle& style) {
-  return node.is_missing() ? quote(node.text()) : write_yaml_inline(node, style);
+  return node.is_missing() ? quoted_yaml(node.text()) : write_yaml_inline(node, style);
 }
 
 class BlockWriter {

@@ -61,6 +61,9 @@ struct TokenIdOptions {
 SpecialIds special_ids_of(const TokenIdOptions& asked, const Tokenizer* tokenizer,
                           int64_t vocab_size);
 
+/// The tokenizer of a model that reads or writes text. Errors: [model/no-tokenizer] for null.
+const Tokenizer& required_tokenizer(const Tokenizer* tokenizer);
+
 /// Checks that the language model embeds every id of the tokenizer, which may be null.
 /// Errors: [model/vocabulary].
 void check_vocabulary(const Tokenizer* tokenizer, int64_t vocab_size);

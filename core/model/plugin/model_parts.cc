@@ -72,6 +72,14 @@ SpecialIds special_ids_of(const TokenIdOptions& asked, const Tokenizer* tokenize
   return ids;
 }
 
+const Tokenizer& required_tokenizer(const Tokenizer* tokenizer) {
+  if (tokenizer != nullptr) return *tokenizer;
+  throw Error(ExitCode::kConfig, "model/no-tokenizer",
+              "this model was built without a tokenizer and can neither read nor write text\n"
+              "  expected: model.tokenizer.name and .path\n"
+              "  see: s2s-run plugin list --kind tokenizer");
+}
+
 void check_vocabulary(const Tokenizer* tokenizer, int64_t vocab_size) {
   if (tokenizer == nullptr || tokenizer->vocab_size() <= vocab_size) return;
   throw_vocabulary(tokenizer->vocab_size(), vocab_size);

@@ -145,14 +145,43 @@ at::Device parse_device(const std::string& text) {
 }
 
 Comparison::Comparison(const ReferenceFile& reference, const CompareSettings& settings)
-    : rtol_(reference.rtol),
-      atol_(reference.atol),
+    : reference_(reference),
       is_half_(settings.dtype == at::kHalf || settings.dtype == at::kBFloat16) {}
 
-void Comparison::add(const std::string& name, const at::Tensor& actual_in,
-                     const at::Tensor& expected_in, const at::Tensor& valid) {
-  if (!expected_in.defined()) return;
+void Comparison::add(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,
+                     const at::Tensor& valid) {
+  if (!expected.defined()) return;
   const at::NoGradGuard no_grad;
+  const auto sample = reference_.sampled.find(name);
+  rows_.push_back(sample == reference_.sampled.end()
+                      ? difference(name, actual, expected, valid)
+                      : difference_of_sample(name, actual, expected, sample->second));
+}
+
+TensorDifference Comparison::difference_of_sample(const std::string& name, const at::Tensor& actual,
+                                                  const at::Tensor& expected,
+                                                  const SampledTensor& sample) const {
+  if (!actual.defined() || actual.sizes() != at::IntArrayRef(sample.shape)) {
+    return difference(name, actual, at::empty(sample.shape), {});
+  }
+  const at::Tensor all = actual.detach().to(at::kCPU, at::kDouble).flatten();
+  TensorDifference row =
+      difference(name, all.index_select(0, sample.indices(expected.numel())), expected, {});
+  row.shape = shape_text(at::empty(sample.shape));
+  const TensorDifference norm =
+      difference(name, all.norm(), at::scalar_tensor(sample.norm, at::kDouble), {});
+  if (norm.share_of_tolerance <= row.share_of_tolerance) return row;
+  row.share_of_tolerance = norm.share_of_tolerance;
+  row.pass = norm.pass;
+  if (!row.pass) {
+    row.note = fmt::format("norm {:g} instead of {:g}", all.norm().item<double>(), sample.norm);
+  }
+  return row;
+}
+
+TensorDifference Comparison::difference(const std::string& name, const at::Tensor& actual_in,
+                                        const at::Tensor& expected_in,
+                                        const at::Tensor& valid) const {
   TensorDifference row;
   row.name = name;
   row.shape = shape_text(expected_in);
@@ -161,10 +190,7 @@ void Comparison::add(const std::string& name, const at::Tensor& actual_in,
   if (actual_in.defined() && actual_in.sizes() != expected_in.sizes()) {
     row.note = "shape " + shape_text(actual_in);
   }
-  if (!row.note.empty()) {
-    rows_.push_back(row);
-    return;
-  }
+  if (!row.note.empty()) return row;
   at::Tensor actual = actual_in.detach().to(at::kCPU, at::kDouble);
   at::Tensor expected = expected_in.to(at::kDouble);
   if (valid.defined()) {
@@ -178,8 +204,12 @@ void Comparison::add(const std::string& name, const at::Tensor& actual_in,
   row.largest_absolute = largest(difference);
   if (row.compared > 0) row.root_mean_square = difference.square().mean().sqrt().item<double>();
   row.largest_relative = largest((difference / size).masked_select(size > 0));
-  const double rtol = is_half_ ? std::max(rtol_, kHalfTolerance) : rtol_;
-  const double atol = is_half_ ? std::max(atol_, kHalfTolerance * largest(size)) : atol_;
+  double rtol = reference_.rtol;
+  double atol = reference_.atol;
+  if (is_half_) {
+    rtol = std::max(rtol, kHalfTolerance);
+    atol = std::max(atol, kHalfTolerance * largest(size));
+  }
   if (!expected_in.is_floating_point()) {
     row.share_of_tolerance = row.largest_absolute == 0 ? 0 : kInfinity;
     row.note = integers_that_differ(difference);
@@ -187,7 +217,7 @@ void Comparison::add(const std::string& name, const at::Tensor& actual_in,
     row.share_of_tolerance = largest((difference / (atol + rtol * size)).nan_to_num(kInfinity));
   }
   row.pass = row.share_of_tolerance <= 1;
-  rows_.push_back(row);
+  return row;
 }
 
 void Comparison::add_rounding(const std::string& name, const at::Tensor& like, double ours,

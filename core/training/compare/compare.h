@@ -56,7 +56,14 @@ class Comparison {
   const std::vector<TensorDifference>& rows() const { return rows_; }
 
  private:
-  double rtol_, atol_;
+  TensorDifference difference(const std::string& name, const at::Tensor& actual,
+                              const at::Tensor& expected, const at::Tensor& valid) const;
+  /// Compares the elements of a sample, and the norm of all.
+  TensorDifference difference_of_sample(const std::string& name, const at::Tensor& actual,
+                                        const at::Tensor& expected,
+                                        const SampledTensor& sample) const;
+
+  const ReferenceFile& reference_;
   bool is_half_;
   std::vector<TensorDifference> rows_;
 };

@@ -1,8 +1,12 @@
 #include "compare/reference_file.h"
 
 #include <ATen/ATen.h>
+#include <c10/util/accumulate.h>
+
+#include <algorithm>
 
 #include "base/number_text.h"
+#include "base/pcg64.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 #include "weights/safetensors.h"
@@ -50,6 +54,111 @@ std::optional<RoundingReference> read_rounding(const SafetensorsFile& file) {
   return rounding;
 }
 
+/// One tensor's entry in the metadata `drawn` or `sampled`, {NAME: {"seed", "shape", ...}}.
+struct Entry {
+  const SafetensorsFile& file;
+  std::string place;  // "drawn.weights/NAME"
+  const Config& values;
+
+  const Config& at(const char* key) const {
+    const Config* found = values.find(key);
+    if (found == nullptr) {
+      throw reference_metadata_error(file.path(), place + "." + key, "", "its value");
+    }
+    return *found;
+  }
+  double number(const char* key) const { return at(key).as_double(place + "." + key); }
+  uint64_t seed() const { return static_cast<uint64_t>(at("seed").as_int(place + ".seed")); }
+
+  /// Numbers of at least 0 whose product is at most 2^31: the sizes of a tensor.
+  std::vector<int64_t> sizes(const char* key) const {
+    constexpr int64_t kMost = int64_t{1} << 31;
+    std::vector<int64_t> sizes;
+    int64_t product = 1;
+    for (const Config& item : at(key).items()) {
+      sizes.push_back(item.as_int(place + "." + key));
+      if (sizes.back() < 0 || sizes.back() > kMost / std::max<int64_t>(product, 1)) {
+        throw reference_metadata_error(file.path(), place + "." + key, item.text(),
+                                       "sizes of a tensor of at most 2^31 elements");
+      }
+      product *= sizes.back();
+    }
+    return sizes;
+  }
+};
+
+template <class Take>
+void for_each_entry(const SafetensorsFile& file, const std::string& key, Take take) {
+  const auto it = file.metadata().find(key);
+  if (it == file.metadata().end()) return;
+  const Config root = parse_json(it->second, file.path() + " (" + key + ")");
+  for (const auto& [name, values] : root.entries()) {
+    take(name, Entry{file, key + "." + name, values});
+  }
+}
+
+/// Returns numpy.random.default_rng(seed).uniform(low, high, shape) in float32. With `lengths`,
+/// row r is zero from element lengths[r] on.
+at::Tensor draw(const Entry& entry) {
+  at::Tensor tensor = at::empty(entry.sizes("shape"));
+  Pcg64 generator(entry.seed());
+  const double low = entry.number("low");
+  const double high = entry.number("high");
+  auto* const values = tensor.data_ptr<float>();
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    values[i] = static_cast<float>(generator.uniform(low, high));
+  }
+  const Config* lengths = entry.values.find("lengths");
+  if (lengths == nullptr) return tensor;
+  const std::string place = entry.place + ".lengths";
+  if (tensor.dim() < 2 || lengths->items().size() != static_cast<size_t>(tensor.size(0))) {
+    throw reference_metadata_error(entry.file.path(), place, "of another size", "one for each row");
+  }
+  int64_t row = 0;
+  for (const Config& length : lengths->items()) {
+    tensor.select(0, row++).slice(0, std::max<int64_t>(length.as_int(place), 0)).zero_();
+  }
+  return tensor;
+}
+
+std::map<std::string, SampledTensor> read_sampled(const SafetensorsFile& file) {
+  std::map<std::string, SampledTensor> sampled;
+  for_each_entry(file, "sampled", [&](const std::string& name, const Entry& entry) {
+    sampled[name] = {entry.seed(), entry.number("norm"), entry.sizes("shape")};
+  });
+  return sampled;
+}
+
+/// Returns a tensor that is zero but for some elements.
+at::Tensor scatter(const Entry& entry, const at::Tensor& values, const at::Tensor& index) {
+  at::Tensor tensor = at::zeros(entry.sizes("shape"), values.options());
+  const at::Tensor places = index.to(at::kLong);
+  const bool fits = index.dim() == 1 && index.sizes() == values.sizes() &&
+                    (places.ge(0) & places.lt(tensor.numel())).all().item<bool>();
+  if (!fits) {
+    throw reference_metadata_error(entry.file.path(), entry.place, "of another size",
+                                   "an index into the shape for each element");
+  }
+  tensor.view(-1).index_copy_(0, places, values);
+  return tensor;
+}
+
+/// Returns the tensors of a group ("weights/"), also those that the file has drawn or sparse.
+TensorMap whole_tensors(const SafetensorsFile& file, const std::string& group) {
+  TensorMap tensors = file.tensors(group);
+  const TensorMap index = file.tensors("index/" + group);
+  for_each_entry(file, "sparse", [&](const std::string& name, const Entry& entry) {
+    const std::string key = name.starts_with(group) ? name.substr(group.size()) : "";
+    if (tensors.contains(key) && index.contains(key)) {
+      tensors[key] = scatter(entry, tensors[key], index.at(key));
+    }
+  });
+  for_each_entry(file, "drawn", [&](const std::string& name, const Entry& entry) {
+    if (name.starts_with(group)) tensors[name.substr(group.size())] = draw(entry);
+  });
+  return tensors;
+}
+
 /// Returns the tensors "after/<n>/<name>", grouped by n.
 std::map<int64_t, TensorMap> read_after(const SafetensorsFile& file) {
   std::map<int64_t, TensorMap> after;
@@ -77,6 +186,16 @@ at::Tensor ReferenceFile::output(const std::string& tensor) const {
   return it == outputs.end() ? at::Tensor() : it->second;
 }
 
+at::Tensor SampledTensor::indices(int64_t count) const {
+  const auto numel = static_cast<double>(c10::multiply_integers(shape));
+  Pcg64 generator(seed);
+  at::Tensor indices = at::empty({count}, at::kLong);
+  for (int64_t i = 0; i < count; ++i) {
+    indices.data_ptr<int64_t>()[i] = static_cast<int64_t>(generator.random() * numel);
+  }
+  return indices;
+}
+
 ReferenceFile read_reference(const std::string& path) {
   const SafetensorsFile file = SafetensorsFile::open(path);
   const std::string version = required(file, "s2s.reference", "'1'");
@@ -89,11 +208,12 @@ ReferenceFile read_reference(const std::string& path) {
       parse_json(required(file, "options", "the source's configuration"), path + " (options)");
   reference.rtol = tolerance(file, "rtol");
   reference.atol = tolerance(file, "atol");
-  reference.weights = file.tensors("weights/");
-  reference.inputs = file.tensors("input/");
+  reference.weights = whole_tensors(file, "weights/");
+  reference.inputs = whole_tensors(file, "input/");
   reference.outputs = file.tensors("output/");
   reference.grads = file.tensors("grad/");
   reference.after = read_after(file);
+  reference.sampled = read_sampled(file);
   reference.bfloat16 = read_rounding(file);
   return reference;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "s2s/config.h"
 #include "s2s/nn/block.h"
@@ -21,13 +22,26 @@ struct RoundingReference {
   std::map<std::string, double> errors;
 };
 
+/// Of a large gradient, or of weights after steps: some elements, which the file has as a tensor
+/// [N], and the norm of all. Element i is at the flat index of numpy.random.default_rng(seed)'s
+/// random()[i] times the number of elements, rounded down.
+struct SampledTensor {
+  uint64_t seed = 0;
+  double norm = 0;
+  std::vector<int64_t> shape;
+
+  /// Returns the flat indices of the first `count` elements.
+  at::Tensor indices(int64_t count) const;
+};
+
 struct ReferenceFile {
   std::string path;
   std::string kind, name;
   Config options;  // the configuration of the source
   double rtol = 0, atol = 0;
   TensorMap weights, inputs, outputs, grads;
-  std::map<int64_t, TensorMap> after;  // optimizer steps done -> weights
+  std::map<int64_t, TensorMap> after;            // optimizer steps done -> weights
+  std::map<std::string, SampledTensor> sampled;  // by name in the file: "grad/NAME"
   std::optional<RoundingReference> bfloat16;
 
   /// Errors: [reference/no-input].

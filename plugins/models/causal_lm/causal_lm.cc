@@ -2,33 +2,18 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "s2s/error.h"
+#include "s2s/model_flops.h"
+#include "s2s/model_parts.h"
 #include "s2s/nn/losses.h"
 #include "s2s/nn/text_decoding.h"
 #include "text_batches.h"
 
 namespace s2s::causal {
-namespace {
-
-/// Elements of the matrices that every token is multiplied with, and of those that train.
-std::pair<double, double> product_weights(Block& llm, bool tied_head) {
-  double all = 0, trained = 0;
-  for (const NamedTensor& parameter : llm.named_parameters()) {
-    const bool is_looked_up = parameter.name.starts_with("embed_tokens.") && !tied_head;
-    if (parameter.sizes.size() < 2 || is_looked_up) continue;
-    const auto count = static_cast<double>(c10::multiply_integers(parameter.sizes));
-    all += count;
-    if (parameter.tensor->requires_grad()) trained += count;
-  }
-  return {all, trained};
-}
-
-}  // namespace
 
 CausalLm::CausalLm(CausalLmOptions options, std::unique_ptr<Backbone> llm,
                    const Tokenizer* tokenizer)
@@ -38,15 +23,7 @@ CausalLm::CausalLm(CausalLmOptions options, std::unique_ptr<Backbone> llm,
 
 CausalLm::~CausalLm() = default;
 
-const Tokenizer& CausalLm::tokenizer() const {
-  if (tokenizer_ == nullptr) {
-    throw Error(ExitCode::kConfig, "model/no-tokenizer",
-                "this model was built without a tokenizer and cannot write text\n"
-                "  expected: model.tokenizer.name and .path\n"
-                "  see: s2s-run plugin list --kind tokenizer");
-  }
-  return *tokenizer_;
-}
+const Tokenizer& CausalLm::tokenizer() const { return required_tokenizer(tokenizer_); }
 
 HeadWeight CausalLm::head() {
   HeadWeight head = llm_->head();
@@ -54,8 +31,6 @@ HeadWeight CausalLm::head() {
   return head;
 }
 
-/// Two floating-point operations for each weight and token in the forward, as many for the gradient
-/// of its input and, if it trains, its own. Source: Chowdhery et al. 2022, appendix B.
 BatchWeight CausalLm::weigh(const Batch& batch) {
   const TextCounts counts = count_text(batch);
   BatchWeight weight;
@@ -64,11 +39,12 @@ BatchWeight CausalLm::weigh(const Batch& batch) {
   weight.tokens = counts.real;
   weight.loss_frames = counts.labels;
   const BackboneShape& shape = llm_->shape();
-  const auto [all, trained] = product_weights(*llm_, shape.tied_head);
-  const auto queries =
-      static_cast<double>(shape.num_layers * shape.num_attention_heads * shape.head_dim);
-  weight.model_flops = static_cast<double>(weight.padded_frames) * (4 * all + 2 * trained) +
-                       12 * queries * counts.pairs;
+  ProductWeights weights;
+  count_products(*llm_, nullptr, [&](const std::string& name) {
+    return name.starts_with("embed_tokens.") && !shape.tied_head ? nullptr : &weights;
+  });
+  weight.model_flops = weights.flops(static_cast<double>(weight.padded_frames)) +
+                       attention_flops(shape, static_cast<double>(counts.pairs));
   return weight;
 }
 

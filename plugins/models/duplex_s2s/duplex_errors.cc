@@ -8,13 +8,6 @@ void throw_no_codec() {
               "  expected: model.codec.name\n  see: s2s-run plugin list --kind codec");
 }
 
-void throw_no_tokenizer() {
-  throw Error(ExitCode::kConfig, "model/no-tokenizer",
-              "this model was built without a tokenizer and cannot write text\n"
-              "  expected: model.tokenizer.name and .path\n"
-              "  see: s2s-run plugin list --kind tokenizer");
-}
-
 void throw_no_loss() {
   throw Error(
       ExitCode::kConfig, "model/no-loss",

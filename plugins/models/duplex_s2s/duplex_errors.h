@@ -10,7 +10,6 @@
 namespace s2s::duplex {
 
 [[noreturn]] void throw_no_codec();
-[[noreturn]] void throw_no_tokenizer();
 /// [model/no-loss]: the current stage has no loss.
 [[noreturn]] void throw_no_loss();
 /// [model/user-text]: an option needs feed_back, which is off.

@@ -76,10 +76,7 @@ Codec& DuplexModel::codec() {
   return *parts_.codec;
 }
 
-const Tokenizer& DuplexModel::tokenizer() const {
-  if (parts_.tokenizer == nullptr) throw_no_tokenizer();
-  return *parts_.tokenizer;
-}
+const Tokenizer& DuplexModel::tokenizer() const { return required_tokenizer(parts_.tokenizer); }
 
 int64_t DuplexModel::source_sample_rate_hz() const {
   return perception_.encoder().sample_rate_hz();

@@ -5,13 +5,14 @@
 // B batch, S samples, T frames, H hidden, K codebooks, V vocabulary.
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "channels.h"
 #include "duplex_options.h"
-#include "product_weights.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/model_capabilities.h"
+#include "s2s/model_flops.h"
 #include "s2s/nn/perception.h"
 #include "s2s/nn/token_choice.h"
 #include "s2s/registry.h"
@@ -141,7 +142,7 @@ class DuplexModel : public Model,
   std::unique_ptr<Embedding> embed_held_text_;
   std::unique_ptr<Linear> flat_head_;  // null with a speech decoder
   std::unique_ptr<UserTextHead> user_text_;
-  std::unique_ptr<ProductWeights> product_weights_;  // null before the first micro-batch
+  std::optional<ProductWeights> product_weights_;  // empty before the first micro-batch
 };
 
 }  // namespace s2s::duplex

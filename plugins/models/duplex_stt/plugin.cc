@@ -12,8 +12,7 @@ namespace {
 std::vector<int64_t> turn_ids(int64_t special, const std::optional<std::string>& text,
                               const std::string& key, const Tokenizer* tokenizer) {
   if (!text) return {special};
-  if (tokenizer == nullptr) throw_no_tokenizer();
-  const std::vector<int64_t> ids = tokenizer->encode(*text);
+  const std::vector<int64_t> ids = required_tokenizer(tokenizer).encode(*text);
   if (ids.empty()) throw_user_turn_token(key, *text);
   return {special, ids.front()};
 }
@@ -40,8 +39,7 @@ SttParts build_parts(const SttOptions& options, const Config& model, const Model
   parts.user_eos =
       turn_ids(parts.ids.eos, decoding.user_eos_token, "user_eos_token", parts.tokenizer);
   if (!options.system_prompt.empty()) {
-    if (parts.tokenizer == nullptr) throw_no_tokenizer();
-    parts.prompt = parts.tokenizer->encode(options.system_prompt);
+    parts.prompt = required_tokenizer(parts.tokenizer).encode(options.system_prompt);
     parts.prompt.insert(parts.prompt.begin(), parts.ids.bos);
     parts.prompt.push_back(parts.ids.eos);
   }

@@ -4,13 +4,6 @@
 
 namespace s2s::stt {
 
-void throw_no_tokenizer() {
-  throw Error(ExitCode::kConfig, "model/no-tokenizer",
-              "this model was built without a tokenizer and cannot write text\n"
-              "  expected: model.tokenizer.name and .path\n"
-              "  see: s2s-run plugin list --kind tokenizer");
-}
-
 void throw_no_user_text() {
   throw Error(ExitCode::kConfig, "model/no-user-text",
               "model.predict_user_text is true, but the batch has no text channel of the user\n"

@@ -5,8 +5,6 @@
 
 namespace s2s::stt {
 
-/// [model/no-tokenizer]: text is needed, but the model has no tokenizer.
-[[noreturn]] void throw_no_tokenizer();
 /// [model/no-user-text]: predict_user_text without the user's text channel in the batch.
 [[noreturn]] void throw_no_user_text();
 /// [model/packed-text]: a row of text data has several documents.

@@ -122,10 +122,7 @@ std::unique_ptr<WeightSource> SttModel::initial_values() {
                                                          {&user_->head.weight, head}});
 }
 
-const Tokenizer& SttModel::tokenizer() const {
-  if (parts_.tokenizer == nullptr) throw_no_tokenizer();
-  return *parts_.tokenizer;
-}
+const Tokenizer& SttModel::tokenizer() const { return required_tokenizer(parts_.tokenizer); }
 
 int64_t SttModel::source_sample_rate_hz() const { return perception_.encoder().sample_rate_hz(); }
 

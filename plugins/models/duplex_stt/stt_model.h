@@ -100,10 +100,8 @@ class SttModel : public Model,
   at::Tensor user_embeds(const at::Tensor& user_BT);
   void add_user_channel();
   void rest_frozen_parts();
-  /// Add the operations of a micro-batch to its counts: those of rows of `width` positions in the
-  /// language model, and those of the encoder.
+  /// Adds the operations of rows of `width` positions in the language model to the counts.
   void add_flops(int64_t rows, int64_t width, BatchWeight& weight);
-  void add_encoder_flops(const at::Tensor& audio_BS, BatchWeight& weight);
 
   SttOptions options_;
   SttParts parts_;

@@ -7,6 +7,7 @@
 
 #include "answer_metrics.h"
 #include "prompts.h"
+#include "s2s/model_flops.h"
 #include "stt_errors.h"
 
 namespace s2s::stt {
@@ -242,7 +243,8 @@ BatchWeight SttModel::weigh(const Batch& batch) {
   weight.tokens += weight.frames * (user_ ? 2 : 1);
   weight.audio_s = lens_B.sum().item<double>() / static_cast<double>(source_sample_rate_hz());
   add_flops(rows, width - 1, weight);
-  add_encoder_flops(batch.source_audio_BS, weight);
+  weight.encoder_flops = encoder_flops(perception_.encoder(), batch.source_audio_BS.size(0),
+                                       batch.source_audio_BS.size(1));
   return weight;
 }
 

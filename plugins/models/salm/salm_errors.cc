@@ -38,13 +38,6 @@ void throw_no_id(const std::string& name, const std::string& reason) {
                   "_token to such a token (model." + name + "_token in a file of NeMo)");
 }
 
-void throw_no_tokenizer() {
-  throw Error(ExitCode::kConfig, "model/no-tokenizer",
-              "this model was built without a tokenizer and cannot write text\n"
-              "  expected: model.tokenizer.name and .path\n"
-              "  see: s2s-run plugin list --kind tokenizer");
-}
-
 void throw_decoder_of_chunks() {
   throw Error(ExitCode::kConfig, "salm/asr-decoder",
               "model.asr_decoder together with model.encoder_chunk_size_seconds\n"

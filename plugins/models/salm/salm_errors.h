@@ -21,7 +21,6 @@ struct AudioCount {
 [[noreturn]] void throw_no_batch_tensor(const std::string& name);
 /// The tokenizer lacks "pad" or "eos", for this reason.
 [[noreturn]] void throw_no_id(const std::string& name, const std::string& reason);
-[[noreturn]] void throw_no_tokenizer();
 /// model.asr_decoder together with encoder_chunk_size_seconds.
 [[noreturn]] void throw_decoder_of_chunks();
 [[noreturn]] void throw_sampled_beams(int64_t num_beams, double temperature);

@@ -57,10 +57,7 @@ SalmModel::SalmModel(SalmOptions options, SalmParts parts)
 
 SalmModel::~SalmModel() = default;
 
-const Tokenizer& SalmModel::tokenizer() const {
-  if (parts_.tokenizer == nullptr) throw_no_tokenizer();
-  return *parts_.tokenizer;
-}
+const Tokenizer& SalmModel::tokenizer() const { return required_tokenizer(parts_.tokenizer); }
 
 int64_t SalmModel::source_sample_rate_hz() const { return perception_.encoder().sample_rate_hz(); }
 

@@ -38,15 +38,14 @@ CsmRows CsmModel::rows_from(const std::map<std::string, at::Tensor>& inputs,
 }
 
 CsmRows CsmModel::spoken_rows(const Batch& batch) {
-  if (parts_.tokenizer == nullptr) throw no_tokenizer_error();
+  const Tokenizer& tokenizer = required_tokenizer(parts_.tokenizer);
   const auto [codes_BKT, lengths_B] = agent_codes(batch, parts_.codec.get());
   check_books("codes", codes_BKT, options_.num_codebooks);
   check_texts(batch, codes_BKT.size(0));
   std::vector<at::Tensor> text, frames, mask, labels;
   int64_t width = 0;
   for (int64_t b = 0; b < codes_BKT.size(0); ++b) {
-    std::vector<int64_t> ids =
-        parts_.tokenizer->encode(batch.target_texts.at(static_cast<size_t>(b)));
+    std::vector<int64_t> ids = tokenizer.encode(batch.target_texts.at(static_cast<size_t>(b)));
     if (parts_.text_bos >= 0) ids.insert(ids.begin(), parts_.text_bos);
     if (parts_.text_eos >= 0) ids.push_back(parts_.text_eos);
     const auto told = static_cast<int64_t>(ids.size());

@@ -78,10 +78,7 @@ Codec& MoshiModel::codec() {
   return *parts_.codec;
 }
 
-const Tokenizer& MoshiModel::tokenizer() const {
-  if (parts_.tokenizer == nullptr) throw no_tokenizer_error();
-  return *parts_.tokenizer;
-}
+const Tokenizer& MoshiModel::tokenizer() const { return required_tokenizer(parts_.tokenizer); }
 
 int64_t MoshiModel::source_sample_rate_hz() const { return answer_sample_rate_hz(); }
 

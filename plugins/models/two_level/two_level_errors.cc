@@ -26,13 +26,6 @@ Error no_codec_error(const std::string& what) {
                           "  see: s2s-run plugin list --kind codec");
 }
 
-Error no_tokenizer_error() {
-  return config_error("model/no-tokenizer",
-                      "this model was built without a tokenizer and can neither read nor write "
-                      "text\n  expected: model.tokenizer.name and .path\n"
-                      "  see: s2s-run plugin list --kind tokenizer");
-}
-
 Error kyutai_weights_error(const std::string& path, const std::vector<std::string>& problems) {
   std::string list;
   for (const std::string& problem : problems) list += "\n  " + problem;

@@ -17,8 +17,6 @@ Error codec_books_error(const std::string& codec, int64_t books, int64_t size, i
                         int64_t model_size);
 /// [model/no-codec]: the model has no codec and the batch no codes.
 Error no_codec_error(const std::string& what);
-/// [model/no-tokenizer]: the model cannot write or read text.
-Error no_tokenizer_error();
 /// [model/kyutai-weights]: weights under Kyutai's names are missing or have another shape.
 Error kyutai_weights_error(const std::string& path, const std::vector<std::string>& problems);
 /// [model/streams]: `found`, a tensor of a batch, is undefined or has other sizes than the model

@@ -8,6 +8,7 @@
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
 #include "common/places.h"
+#include "compare/reference_file.h"
 #include "core/weights/tar_file.h"
 
 using namespace s2s::test;
@@ -212,9 +213,10 @@ TEST_CASE("NeMo's weights become a checkpoint that generates and that a run begi
 
 TEST_CASE("a state dict of NeMo's DuplexS2SModel fits the same sizes in our configuration") {
   const TemporaryFolder folder;
-  const auto reference = s2s::SafetensorsFile::open(
-      s2s::test::source_dir() + "/tests/reference/data/nemo_duplex_full_identity_tied.safetensors");
-  const s2s::TensorMap tensors = reference.tensors("weights/");
+  const s2s::TensorMap tensors =
+      s2s::read_reference(s2s::test::source_dir() +
+                          "/tests/reference/data/nemo_duplex_full_identity_tied.safetensors")
+          .weights;
   write_nemo_folder(folder.path() / "nemo", tensors);
   const std::string config = folder.write("nemo.yaml", R"(
 model:

@@ -109,6 +109,96 @@ TEST_CASE("a file that is no reference file says what its metadata lacks") {
   CHECK(has(reference_error(metadata), "draws of at least 1"));
 }
 
+TEST_CASE("drawn tensors are those of NumPy's default_rng") {
+  const TemporaryFolder folder;
+  auto metadata = good_metadata();
+  const std::string how = R"("seed": 7, "low": -0.5, "high": 0.25, "shape": [2, 3])";
+  metadata["drawn"] =
+      R"({"weights/a": {)" + how + R"(}, "input/audio": {)" + how + R"(, "lengths": [3, 1]}})";
+  s2s::write_safetensors(folder / "r", {{"weights/b", at::zeros({1})}}, metadata);
+  const s2s::ReferenceFile file = s2s::read_reference(folder / "r");
+  const at::Tensor numpy = at::tensor({-0.0311783999F, 0.172910348F, 0.0817642659F, -0.331094593F,
+                                       -0.274875283F, 0.155165091F})
+                               .view({2, 3});
+  CHECK(file.weights.size() == 2);
+  CHECK(at::equal(file.weights.at("a"), numpy));
+  at::Tensor ended = numpy.clone();
+  ended[1].slice(0, 1).zero_();
+  CHECK(at::equal(file.input("audio"), ended));
+}
+
+TEST_CASE("sparse weights have their elements at the indices, and zeros elsewhere") {
+  const TemporaryFolder folder;
+  auto metadata = good_metadata();
+  metadata["sparse"] = R"({"weights/a": {"shape": [2, 3]}})";
+  const at::Tensor values = at::tensor({0.5F, -2.0F});
+  const auto read = [&](const at::Tensor& index) {
+    s2s::write_safetensors(folder / "r", {{"weights/a", values}, {"index/weights/a", index}},
+                           metadata);
+    return s2s::read_reference(folder / "r").weights.at("a");
+  };
+  const at::Tensor whole = at::tensor({0.0F, 0.5F, 0.0F, 0.0F, -2.0F, 0.0F}).view({2, 3});
+  CHECK(at::equal(read(at::tensor({1, 4}, at::kInt)), whole));
+  for (const at::Tensor& index : {at::tensor({1, 6}, at::kInt), at::tensor({1}, at::kInt)}) {
+    CHECK(has(error_of([&] { read(index); }), "'sparse.weights/a' is 'of another size'"));
+  }
+}
+
+TEST_CASE("a tensor is drawn only with all its keys, a possible shape and a length of each row") {
+  const auto error = [](const std::string& keys) {
+    auto metadata = good_metadata();
+    metadata["drawn"] = R"({"weights/a": {"seed": 7, "low": 0, )" + keys + "}}";
+    return reference_error(metadata);
+  };
+  CHECK(has(error(R"("shape": [2])"), "'drawn.weights/a.high' is missing"));
+  CHECK(has(error(R"("high": 1, "shape": [-2])"), "'drawn.weights/a.shape' is '-2', expected"));
+  CHECK(has(error(R"("high": 1, "shape": [65536, 65536])"), "at most 2^31 elements"));
+  CHECK(has(error(R"("high": 1, "shape": [2, 2], "lengths": [1])"), "one for each row"));
+}
+
+TEST_CASE("of a sampled gradient, a mistake between the samples is found by the norm") {
+  const at::Tensor gradient = at::linspace(-1, 2, 6144).view({64, 96});
+  s2s::ReferenceFile reference;
+  reference.rtol = 1e-4;
+  reference.atol = 1e-5;
+  const s2s::SampledTensor sample = {7, gradient.norm().item<double>(), {64, 96}};
+  reference.sampled["grad/x"] = sample;
+  const at::Tensor indices = sample.indices(512);
+  CHECK(indices[0].item<int64_t>() == 3840);
+  CHECK(indices[1].item<int64_t>() == 5512);
+  const at::Tensor expected = gradient.flatten().index_select(0, indices);
+  const auto row_of = [&](const at::Tensor& actual) {
+    s2s::Comparison comparison(reference, {});
+    comparison.add("grad/x", actual, expected);
+    return comparison.rows().front();
+  };
+  const auto same = row_of(gradient);
+  CHECK(same.pass);
+  CHECK(same.shape == "[64, 96]");
+  CHECK(same.compared == 512);
+  CHECK(row_of(at::zeros({96, 64})).note == "shape [96, 64]");
+  CHECK(row_of({}).note == "missing");
+
+  at::Tensor changed = gradient.clone();
+  changed.view(-1)[indices[5]] += 0.01;
+  CHECK_FALSE(row_of(changed).pass);
+  CHECK(row_of(changed).note.empty());
+
+  // The elements of one row that are not in the sample are a tenth too large.
+  at::Tensor is_sampled = at::zeros({6144}, at::kBool).index_fill(0, indices, true);
+  const at::Tensor scaled = gradient.clone();
+  scaled[60].mul_(1.1);
+  const auto row = row_of(at::where(is_sampled.view({64, 96}), gradient, scaled));
+  CHECK_FALSE(row.pass);
+  CHECK(has(row.note, "norm "));
+
+  // One element that is not in the sample has the wrong sign and twice its size.
+  changed = gradient.clone();
+  const int64_t other = is_sampled.logical_not().nonzero()[-1].item<int64_t>();
+  changed.view(-1)[other] *= -2;
+  CHECK_FALSE(row_of(changed).pass);
+}
+
 TEST_CASE("types and devices are read by name") {
   CHECK((s2s::parse_dtype("bf16") == at::kBFloat16));
   CHECK(has(error_of([] { s2s::parse_dtype("int8"); }), "[reference/dtype]"));

@@ -5,10 +5,10 @@
 
 #include "common/device.h"
 #include "common/places.h"
+#include "compare/reference_file.h"
 #include "s2s/error.h"
 #include "s2s/nn/mel.h"
 #include "s2s/nn/weights.h"
-#include "weights/safetensors.h"
 
 using s2s::test::device;
 using s2s::test::on_device;
@@ -60,10 +60,10 @@ TEST_CASE("conformer gives NeMo's features from NeMo's mel and weights") {
   for (const char* name : {"nemo_fastconformer_full", "nemo_fastconformer_chunked_causal",
                            "nemo_fastconformer_look_aheads"}) {
     CAPTURE(name);
-    const auto file = s2s::SafetensorsFile::open(s2s::test::source_dir() +
-                                                 "/tests/reference/data/" + name + ".safetensors");
-    const Config source = s2s::parse_json(file.metadata().at("options"), name);
-    Config encoder_node = *source.find("encoder"), mel_node = *source.find("preprocessor");
+    const s2s::ReferenceFile file = s2s::read_reference(
+        s2s::test::source_dir() + "/tests/reference/data/" + name + ".safetensors");
+    Config encoder_node = *file.options.find("encoder");
+    Config mel_node = *file.options.find("preprocessor");
     encoder_node.erase("_target_");
     mel_node.erase("_target_");
     const auto options = s2s::read_options<ConformerOptions>(encoder_node, "encoder");
@@ -71,17 +71,21 @@ TEST_CASE("conformer gives NeMo's features from NeMo's mel and weights") {
     encoder.materialize(device(), at::kFloat, 1);
     encoder.train(false);
     const s2s::NameMap as_is{{{"**", "**"}}, {}};
-    s2s::load_weights(encoder, as_is, file.tensors("weights/encoder."), name);
+    s2s::TensorMap of_encoder;
+    for (const auto& [key, tensor] : file.weights) {
+      if (key.starts_with("encoder.")) of_encoder[key.substr(8)] = tensor;
+    }
+    s2s::load_weights(encoder, as_is, of_encoder, name);
     s2s::MelFrontEnd front(s2s::read_options<s2s::MelOptions>(mel_node, "preprocessor"));
     front.materialize(device(), at::kFloat, 1);
-    const at::Tensor fb = file.tensor("weights/preprocessor.featurizer.fb");
+    const at::Tensor fb = file.weights.at("preprocessor.featurizer.fb");
     CHECK(at::equal(fb, front.named_buffers()[1].tensor->cpu()));
-    const at::Tensor lengths = file.tensor("input/lengths").to(device());
-    const at::Tensor mel = front.forward(file.tensor("input/audio").to(device()), lengths);
-    CHECK(largest_difference(mel.transpose(1, 2), file.tensor("output/mel")) < 5e-5);
+    const at::Tensor lengths = file.input("lengths").to(device());
+    const at::Tensor mel = front.forward(file.input("audio").to(device()), lengths);
+    CHECK(largest_difference(mel.transpose(1, 2), file.output("mel")) < 5e-5);
     const auto out = encoder.forward(mel, front.frames(lengths));
-    CHECK(at::equal(out.lengths_B.cpu(), file.tensor("output/lengths")));
-    const at::Tensor expected = file.tensor("output/features");
+    CHECK(at::equal(out.lengths_B.cpu(), file.output("lengths")));
+    const at::Tensor expected = file.output("features");
     REQUIRE(out.features_BTH.sizes() == expected.sizes());
     CHECK(largest_difference(out.features_BTH, expected) < 1e-4);
   }
