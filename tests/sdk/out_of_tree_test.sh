@@ -93,7 +93,7 @@ mkdir "$scratch/promises"
 cat > "$scratch/promises/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(promises LANGUAGES CXX)
-find_package(s2s 0.1 CONFIG REQUIRED)
+find_package(s2s 0.2 CONFIG REQUIRED)
 add_executable(promises promises.cc)
 target_link_libraries(promises PRIVATE s2s::conformance)
 END
