@@ -37,9 +37,10 @@ class RunBuilder {
  public:
   /// `config`: a checked configuration (`RunCheck::written`). `warnings` receives the warnings of
   /// the components. These three arguments must outlive this object. `own_metrics`: names of the
-  /// metrics that every validation of answers computes (PluginScan::own_names).
+  /// metrics that every validation of answers computes (PluginScan::own_names); a use without
+  /// validation needs none.
   RunBuilder(const Config& config, const Registries& registries, Warnings& warnings,
-             std::vector<std::string> own_metrics);
+             std::vector<std::string> own_metrics = {});
 
   /// Joins the other ranks of the run. Strategies are then built for all ranks, and this process
   /// uses the GPU of its local rank. Both arguments must outlive this object.

@@ -48,8 +48,10 @@ double value_of(const Registries& registries, const std::string& name) {
   node["name"] = Config::scalar(name);
   node["weight"] = Config::scalar("2.0");
   const auto metric = registries.create<Metric>(node, context_at("eval.metric"));
-  metric->add("four", "x");
-  return metric->value();
+  MetricExample example;
+  example.hypothesis.text = "four";
+  metric->add(example);
+  return metric->values().at(0).value;
 }
 
 template <class T, class Context>

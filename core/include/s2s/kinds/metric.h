@@ -53,8 +53,7 @@ enum class MetricScope {
   /// Each text of the agent: its text channel (txt_NAME in metrics.jsonl) and, with a scorer, the
   /// transcripts of its audio (asr_NAME), of the reference audio (asr_NAME_reference) and of the
   /// codec round trip (asr_NAME_round_trip). Then `hypothesis.text` is set. Also the model's text
-  /// of
-  /// the user's words, with these in the places of hypothesis and reference.
+  /// of the user's words, with these in the places of hypothesis and reference.
   kTexts,
   /// Each audio of the agent: the model's (NAME), the reference and the codec round trip, which
   /// only reports show. `hypothesis.speech` and `turns` are known.
