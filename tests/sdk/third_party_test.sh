@@ -41,7 +41,7 @@ inside() {
   expect " 8 ok" "$run" plugin check acme_codec/build/libs2s_codec_acme_codec.so
   S2S_PLUGIN_PATH=acme_codec/build expect "train: 2 steps" "$run" train \
     "$prefix/share/s2s/configs/tiny.yaml" tiny.data=fresh/runs/tiny-data \
-    exp_manager.explicit_log_dir=neural trainer.max_steps=2 model.lr_scheduler.max_steps=2 \
+    exp_manager.explicit_log_dir=neural trainer.max_steps=2 model.lr_scheduler.max_steps=6 \
     "model.codec={name: acme.codec}"
 
   build acme_mistral

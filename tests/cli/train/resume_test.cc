@@ -133,6 +133,7 @@ TEST_CASE("a validation that was owed, and made by a start that then crashed, is
   CHECK(validations(straight) == 1);
   // Stopped after step 5, before its validation; the next start made it and crashed.
   copy_as_killed(straight, run, 5);
+  forget_checksums(run / "checkpoints/step=5");
   const fs::path state = run / "checkpoints/step=5/state.json";
   auto content = nlohmann::json::parse(read_text(state));
   content["trainer_state"] = R"({"owes_validation": 1})";
