@@ -161,13 +161,14 @@ void Comparison::add(const std::string& name, const at::Tensor& actual, const at
 TensorDifference Comparison::difference_of_sample(const std::string& name, const at::Tensor& actual,
                                                   const at::Tensor& expected,
                                                   const SampledTensor& sample) const {
-  if (!actual.defined() || actual.sizes() != at::IntArrayRef(sample.shape)) {
-    return difference(name, actual, at::empty(sample.shape), {});
+  const at::Tensor whole = at::empty(sample.shape, at::kMeta);  // no memory for it
+  if (!actual.defined() || actual.sizes() != whole.sizes()) {
+    return difference(name, actual, whole, {});
   }
   const at::Tensor all = actual.detach().to(at::kCPU, at::kDouble).flatten();
   TensorDifference row =
       difference(name, all.index_select(0, sample.indices(expected.numel())), expected, {});
-  row.shape = shape_text(at::empty(sample.shape));
+  row.shape = shape_text(whole);
   const TensorDifference norm =
       difference(name, all.norm(), at::scalar_tensor(sample.norm, at::kDouble), {});
   if (norm.share_of_tolerance <= row.share_of_tolerance) return row;

@@ -70,16 +70,18 @@ struct Entry {
   double number(const char* key) const { return at(key).as_double(place + "." + key); }
   uint64_t seed() const { return static_cast<uint64_t>(at("seed").as_int(place + ".seed")); }
 
-  /// Numbers of at least 0 whose product is at most 2^31: the sizes of a tensor.
-  std::vector<int64_t> sizes(const char* key) const {
-    constexpr int64_t kMost = int64_t{1} << 31;
+  /// Numbers of at least 0 whose product is at most 2^`most_bits`: the sizes of a tensor. Its
+  /// memory is not paid for by bytes of the file, unless it is only described.
+  std::vector<int64_t> sizes(const char* key, int most_bits = 24) const {
+    const int64_t most = int64_t{1} << most_bits;
     std::vector<int64_t> sizes;
     int64_t product = 1;
     for (const Config& item : at(key).items()) {
       sizes.push_back(item.as_int(place + "." + key));
-      if (sizes.back() < 0 || sizes.back() > kMost / std::max<int64_t>(product, 1)) {
-        throw reference_metadata_error(file.path(), place + "." + key, item.text(),
-                                       "sizes of a tensor of at most 2^31 elements");
+      if (sizes.back() < 0 || sizes.back() > most / std::max<int64_t>(product, 1)) {
+        throw reference_metadata_error(
+            file.path(), place + "." + key, item.text(),
+            "sizes of a tensor of at most 2^" + std::to_string(most_bits) + " elements");
       }
       product *= sizes.back();
     }
@@ -124,7 +126,7 @@ at::Tensor draw(const Entry& entry) {
 std::map<std::string, SampledTensor> read_sampled(const SafetensorsFile& file) {
   std::map<std::string, SampledTensor> sampled;
   for_each_entry(file, "sampled", [&](const std::string& name, const Entry& entry) {
-    sampled[name] = {entry.seed(), entry.number("norm"), entry.sizes("shape")};
+    sampled[name] = {entry.seed(), entry.number("norm"), entry.sizes("shape", 40)};
   });
   return sampled;
 }
