@@ -9,6 +9,7 @@
 #include "plan/plan_check.h"
 #include "plugins/duplex_s2s/duplex_fixture.h"
 #include "plugins/slot_conversations.h"
+#include "plugins/stage_parts.h"
 
 // Shape letters: B batch, S samples, T frames, K codebooks.
 
@@ -298,4 +299,10 @@ TEST_CASE("the user's words can be predicted later than they are in the data") {
   const auto expected = losses(*f.model(user), later);
   const auto shifted = losses(*f.model(user + R"(, "delay_source_text_by": 2)"), batch);
   CHECK(shifted.at("user_text_loss") == near(expected.at("user_text_loss")));
+}
+
+TEST_CASE("the model can be cut before and after each layer of its language model") {
+  DuplexFixture f;
+  check_stages(*f.model(), 2);
+  check_stages(*f.model(kCodec), 2);
 }

@@ -3,6 +3,7 @@
 
 #include "common/contains.h"
 #include "plugins/salm/salm_fixture.h"
+#include "plugins/stage_parts.h"
 #include "s2s/error.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/token_sampling.h"
@@ -297,4 +298,9 @@ TEST_CASE("batches for tune-batch have the size that is asked for") {
   CHECK(weight.audio_s == near(6.0));
   CHECK(weight.loss_frames == 30);
   CHECK(loss_of(*model, batch) > 0);
+}
+
+TEST_CASE("the model can be cut before and after each layer of its language model") {
+  Fixture fixture;
+  for (const bool is_tied : {false, true}) check_stages(*fixture.model(is_tied), 2);
 }

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "base/write_whole.h"
 
@@ -44,22 +45,49 @@ std::string read_all(int pipe, double limit_s, bool& timed_out) {
   }
 }
 
-/// `in_child` must not return.
-ChildAnswer answer_of(double limit_s, const std::function<void(int pipe)>& in_child) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw_errno("pipe");
+struct Pipe {
+  Pipe() {
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw_errno("pipe");
+  }
+  ~Pipe() {
+    ::close(ends[0]);
+    close_end();
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  /// The end that the child writes to.
+  void close_end() {
+    if (ends[1] >= 0) ::close(std::exchange(ends[1], -1));
+  }
+  int ends[2] = {-1, -1};
+};
+
+}  // namespace
+
+std::string ChildAnswer::end_text() const {
+  if (timed_out) return "gave no answer in time";
+  if (end.signal != 0) return std::string("ended by signal ") + ::strsignal(end.signal);
+  return end.text();
+}
+
+ChildAnswer run_in_child(double limit_s, const std::function<void(const Tell& tell)>& body) {
+  Pipe pipe;
   const pid_t child = ::fork();
   if (child < 0) throw_errno("fork");
   if (child == 0) {
     ::setpgid(0, 0);  // its own children end with it
-    ::close(ends[0]);
-    in_child(ends[1]);
-    ::_exit(EXIT_FAILURE);
+    const int nowhere = ::open("/dev/null", O_WRONLY);
+    ::dup2(nowhere, STDOUT_FILENO);
+    ::dup2(nowhere, STDERR_FILENO);
+    body([&pipe](const std::string& line) {
+      const std::string text = line + "\n";
+      write_whole(pipe.ends[1], text.data(), text.size());
+    });
+    ::_exit(EXIT_SUCCESS);
   }
-  ::close(ends[1]);
+  pipe.close_end();
   ChildAnswer answer;
-  answer.text = read_all(ends[0], limit_s, answer.timed_out);
-  ::close(ends[0]);
+  answer.text = read_all(pipe.ends[0], limit_s, answer.timed_out);
   if (answer.timed_out) {
     ::kill(child, SIGKILL);
     ::kill(-child, SIGKILL);
@@ -68,41 +96,23 @@ ChildAnswer answer_of(double limit_s, const std::function<void(int pipe)>& in_ch
   InterruptedCalls interrupted;
   while (::waitpid(child, &status, 0) < 0 && interrupted.again()) {
   }
-  if (WIFEXITED(status)) answer.exit_code = WEXITSTATUS(status);
-  if (WIFSIGNALED(status)) answer.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) answer.end.exit_code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) answer.end.signal = WTERMSIG(status);
   return answer;
 }
 
-}  // namespace
-
-std::string ChildAnswer::end_text() const {
-  if (timed_out) return "gave no answer in time";
-  if (signal != 0) return std::string("ended by signal ") + ::strsignal(signal);
-  return "exit code " + std::to_string(exit_code);
-}
-
-ChildAnswer run_in_child(double limit_s, const std::function<void(const Tell& tell)>& body) {
-  return answer_of(limit_s, [&](int pipe) {
-    const int nowhere = ::open("/dev/null", O_WRONLY);
-    ::dup2(nowhere, STDOUT_FILENO);
-    ::dup2(nowhere, STDERR_FILENO);
-    body([pipe](const std::string& line) {
-      const std::string text = line + "\n";
-      write_whole(pipe, text.data(), text.size());
-    });
-    ::_exit(EXIT_SUCCESS);
-  });
-}
-
 ChildAnswer run_command(double limit_s, const std::vector<std::string>& words) {
-  return answer_of(limit_s, [&](int pipe) {
-    ::dup2(pipe, STDOUT_FILENO);
-    ::dup2(pipe, STDERR_FILENO);
-    std::vector<char*> arguments;
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    ::execv(arguments[0], arguments.data());
-  });
+  Pipe pipe;
+  ChildSettings settings;
+  settings.output = settings.error = pipe.ends[1];
+  ChildProcess child(words, settings);
+  pipe.close_end();
+  ChildAnswer answer;
+  answer.text = read_all(pipe.ends[0], limit_s, answer.timed_out);
+  const std::optional<ProcessEnd> end = answer.timed_out ? std::nullopt : child.wait(limit_s);
+  answer.timed_out = !end;
+  if (end) answer.end = *end;
+  return answer;
 }
 
 }  // namespace s2s::run

@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "s2s/child_process.h"
+
 namespace s2s::run {
 
 struct ChildAnswer {
   std::string text;  // what it wrote
-  int exit_code = 0;
-  int signal = 0;  // that ended it; 0: none
+  ProcessEnd end;
   bool timed_out = false;
-  bool is_ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
+  bool is_ok() const { return end.is_ok() && !timed_out; }
   /// "ended by SIGSEGV (Segmentation fault)", "gave no answer in time", "exit code 3"
   std::string end_text() const;
 };

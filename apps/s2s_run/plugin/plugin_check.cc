@@ -5,18 +5,16 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -24,8 +22,8 @@
 #include "base/foreign_json.h"
 #include "plugin/plugin_errors.h"
 #include "plugin/search_path.h"
+#include "s2s/child_process.h"
 #include "s2s/foreign_text.h"
-#include "s2s/interrupted_calls.h"
 #include "s2s_run/plugin/plugin_check_behavior.h"
 #include "s2s_run/subcommands.h"
 
@@ -37,31 +35,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kReportDescriptor = 3;
 
-struct ChildEnd {
-  int exit_code = 0;
-  int signal = 0;  // 0: it exited
-  bool timed_out = false;
-};
-
 using Clock = std::chrono::steady_clock;
-
-void require(int code) {
-  if (code != 0) throw std::system_error(code, std::generic_category(), "child process");
-}
-
-pid_t start(const std::vector<std::string>& command, int report) {
-  std::vector<char*> arguments;
-  for (const std::string& text : command) arguments.push_back(const_cast<char*>(text.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  require(posix_spawn_file_actions_init(&actions));
-  require(posix_spawn_file_actions_adddup2(&actions, report, kReportDescriptor));
-  pid_t child = 0;
-  const int code = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  require(code);
-  return child;
-}
 
 /// Splits input into lines.
 class LineSplitter {
@@ -89,7 +63,9 @@ bool read_report(int report, Clock::time_point deadline, LineSplitter& lines) {
     if (left <= 0) return false;
     pollfd waiting{report, POLLIN, 0};
     const int ready = ::poll(&waiting, 1, static_cast<int>(left));
-    if (ready < 0 && errno != EINTR) require(errno);
+    if (ready < 0 && errno != EINTR) {
+      throw std::system_error(errno, std::generic_category(), "child process");
+    }
     if (ready <= 0) continue;
     char buffer[4096];
     const ssize_t count = ::read(report, buffer, sizeof(buffer));
@@ -99,26 +75,31 @@ bool read_report(int report, Clock::time_point deadline, LineSplitter& lines) {
 }
 
 /// Starts `command` (an absolute path and its arguments), calls `on_line` for each line of its
-/// report, and waits. Kills it after `time_limit_s` seconds.
+/// report, and waits. Nothing when it has not ended in time: then it is killed.
 /// Errors: std::system_error when it cannot be started.
-ChildEnd run_child(const std::vector<std::string>& command, int time_limit_s,
-                   const std::function<void(const std::string&)>& on_line) {
+std::optional<ProcessEnd> run_child(const std::vector<std::string>& command, int time_limit_s,
+                                    const std::function<void(const std::string&)>& on_line) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) require(errno);
-  const pid_t child = start(command, ends[1]);
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    throw std::system_error(errno, std::generic_category(), "child process");
+  }
+  ChildSettings settings;
+  settings.third = ends[1];
+  settings.has_own_group = false;  // ^C ends it, too
+  std::optional<ChildProcess> child;
+  try {
+    child.emplace(command, settings);
+  } catch (const std::system_error&) {
+    ::close(ends[0]);
+    ::close(ends[1]);
+    throw;
+  }
   ::close(ends[1]);
   LineSplitter lines(on_line);
-  ChildEnd end;
-  end.timed_out = !read_report(ends[0], Clock::now() + std::chrono::seconds(time_limit_s), lines);
+  const auto deadline = Clock::now() + std::chrono::seconds(time_limit_s);
+  const bool is_whole = read_report(ends[0], deadline, lines);
   ::close(ends[0]);
-  if (end.timed_out) ::kill(child, SIGKILL);
-  int status = 0;
-  InterruptedCalls interrupted;
-  while (::waitpid(child, &status, 0) < 0 && interrupted.again()) {
-  }
-  if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
-  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
-  return end;
+  return is_whole ? child->wait(time_limit_s) : std::nullopt;
 }
 
 constexpr int kTimeLimitSeconds = 120;
@@ -195,10 +176,10 @@ struct CheckReport {
   }
 };
 
-std::string how_it_ended(const ChildEnd& end) {
-  if (end.timed_out) return "did not finish in " + std::to_string(kTimeLimitSeconds) + " s";
-  if (end.signal != 0) return std::string("died with SIG") + sigabbrev_np(end.signal);
-  return "ended the process with exit code " + std::to_string(end.exit_code);
+std::string how_it_ended(const std::optional<ProcessEnd>& end) {
+  if (!end) return "did not finish in " + std::to_string(kTimeLimitSeconds) + " s";
+  if (end->signal != 0) return std::string("died with SIG") + sigabbrev_np(end->signal);
+  return "ended the process with exit code " + std::to_string(end->exit_code);
 }
 
 void print_line(size_t number, const Json& line) {
@@ -213,10 +194,10 @@ void print_line(size_t number, const Json& line) {
 
 int check(const std::string& path, const Invocation& invocation) {
   CheckReport report;
-  const ChildEnd end =
+  const std::optional<ProcessEnd> end =
       run_child({this_executable(), "plugin", kChildCommand, path}, kTimeLimitSeconds,
                 [&report](const std::string& line) { report.take(line); });
-  const bool clean_end = report.failed || (report.passed && end.signal == 0 && end.exit_code == 0);
+  const bool clean_end = report.failed || (report.passed && end && end->is_ok());
   if (!clean_end) {
     report.passed = false;
     const Error error = crashed_error(path, how_it_ended(end), report.doing);

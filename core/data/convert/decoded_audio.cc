@@ -13,6 +13,7 @@
 #include "convert/unread_files.h"
 #include "files/pipe_command.h"
 #include "files/source_state.h"
+#include "s2s/child_process.h"
 
 namespace s2s::convert {
 namespace {
@@ -88,7 +89,7 @@ void decode(const std::string& from, const std::string& to, const std::string& d
 
 }  // namespace
 
-std::string find_decoder() { return is_untrusted() ? "" : files::find_program("ffmpeg"); }
+std::string find_decoder() { return is_untrusted() ? "" : find_program("ffmpeg"); }
 
 std::string decoded_folder_of(const std::string& result) {
   std::string stem = result;

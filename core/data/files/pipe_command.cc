@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,14 +13,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <sstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "files/files_errors.h"
 #include "files/growing_bytes.h"
 #include "files/marked_processes.h"
-#include "s2s/interrupted_calls.h"
+#include "s2s/child_process.h"
 
 namespace s2s::files {
 namespace {
@@ -55,68 +53,35 @@ struct Pipe {
   }
 };
 
-/// All signals as a program finds them that a shell starts: whoever starts this one may ignore
-/// some, or have threads that block them.
-void set_signals(posix_spawnattr_t& attributes) {
-  sigset_t signals;
-  sigfillset(&signals);
-  sigdelset(&signals, SIGKILL);
-  sigdelset(&signals, SIGSTOP);
-  posix_spawnattr_setsigdefault(&attributes, &signals);
-  sigemptyset(&signals);
-  posix_spawnattr_setsigmask(&attributes, &signals);
-}
-
-/// A program and what it starts, in a process group. One that is left running is killed, and with
-/// it what it has put into other groups and sessions.
+/// A program and what it starts. One that is left running is killed, and with it what it has put
+/// into other groups and sessions.
 class Child {
  public:
-  Child(std::vector<std::string> words, const Pipe& out, const Pipe& err) {
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, out.write_end.get(), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, err.write_end.get(), STDERR_FILENO);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    set_signals(attributes);
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    std::vector<char*> environment = environment_with(mark_);
-    const int code = posix_spawn(&process_, words.front().c_str(), &actions, &attributes,
-                                 arguments.data(), environment.data());
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    if (code != 0) throw files_errors::pipe(words.back(), std::strerror(code));
+  Child(const std::vector<std::string>& words, const Pipe& out, const Pipe& err) {
+    ChildSettings settings;
+    settings.output = out.write_end.get();
+    settings.error = err.write_end.get();
+    settings.environment = environment_with(mark_);
+    try {
+      process_.emplace(words, settings);
+    } catch (const std::system_error& error) {
+      throw files_errors::pipe(words.back(), error.code().message());
+    }
   }
   ~Child() {
-    if (has_ended_) return;
-    kill(-process_, SIGKILL);
+    if (end()) return;
+    process_->send_signal(SIGKILL);
     kill_marked(mark_);
-    InterruptedCalls interrupted;
-    while (waitpid(process_, &status_, 0) < 0 && interrupted.again()) {
-    }
   }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// Does not wait.
-  bool has_ended() {
-    if (!has_ended_) has_ended_ = waitpid(process_, &status_, WNOHANG) == process_;
-    return has_ended_;
-  }
-  /// Of waitpid, once it has ended.
-  int status() const { return status_; }
+  /// Does not wait. Nothing while it runs.
+  std::optional<ProcessEnd> end() { return process_->end(); }
 
  private:
   std::string mark_ = new_mark();
-  pid_t process_ = -1;
-  bool has_ended_ = false;
-  int status_ = 0;
+  std::optional<ChildProcess> process_;
 };
 
 /// Reads what is there; false at the end.
@@ -150,13 +115,13 @@ class Reading {
     out_.write_end.reset();
     err_.write_end.reset();
     while (out_.read_end.get() >= 0) wait_for_output(-1);
-    for (int wait_ms = 0; !child.has_ended(); wait_ms = std::min(50, wait_ms + 1)) {
+    std::optional<ProcessEnd> end;
+    for (int wait_ms = 0; !(end = child.end()); wait_ms = std::min(50, wait_ms + 1)) {
       wait_for_output(wait_ms);
     }
     wait_for_output(0);  // its last words
-    const int status = child.status();
-    if (!is_last && data_.size() == 0 && is_of_terminal(status)) return std::nullopt;
-    if (status != 0) fail(how_it_ended(status));
+    if (!is_last && data_.size() == 0 && is_of_terminal(end->signal)) return std::nullopt;
+    if (!end->is_ok()) fail(how_it_ended(*end));
     return data_.take();
   }
 
@@ -207,17 +172,13 @@ class Reading {
     throw files_errors::pipe(words_.back(), reason + (complaints.empty() ? "" : ": " + complaints));
   }
 
-  static bool is_of_terminal(int status) {
-    if (!WIFSIGNALED(status)) return false;
-    const int signal = WTERMSIG(status);
+  static bool is_of_terminal(int signal) {
     return signal == SIGINT || signal == SIGQUIT || signal == SIGHUP;
   }
 
-  static std::string how_it_ended(int status) {
-    if (WIFSIGNALED(status)) {
-      return std::string("it was ended by ") + strsignal(WTERMSIG(status));
-    }
-    return "exit status " + std::to_string(WEXITSTATUS(status));
+  static std::string how_it_ended(const ProcessEnd& end) {
+    if (end.signal != 0) return std::string("it was ended by ") + strsignal(end.signal);
+    return "exit status " + std::to_string(end.exit_code);
   }
 
   using Clock = std::chrono::steady_clock;
@@ -257,18 +218,6 @@ std::string read_command(const std::string& command, const CommandLimits& limits
 std::string read_program(const std::vector<std::string>& words, const CommandLimits& limits) {
   if (auto text = Reading(words, limits).run(/*is_last=*/false)) return std::move(*text);
   return Reading(words, limits).run(/*is_last=*/true).value();
-}
-
-std::string find_program(const std::string& name) {
-  const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    // The current folder may be that of the data.
-    if (!folder.starts_with('/')) continue;
-    std::string file = folder + "/" + name;
-    if (access(file.c_str(), X_OK) == 0) return file;
-  }
-  return "";
 }
 
 std::string read_command(const std::string& command) {

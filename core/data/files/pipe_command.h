@@ -29,7 +29,4 @@ std::string read_command(const std::string& command);
 /// Errors: [data/pipe], as above.
 std::string read_program(const std::vector<std::string>& words, const CommandLimits& limits);
 
-/// The path of a program in the absolute folders of PATH; "": there is none.
-std::string find_program(const std::string& name);
-
 }  // namespace s2s::files

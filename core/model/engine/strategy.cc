@@ -5,12 +5,14 @@
 #include <ATen/ATen.h>
 
 #include "s2s/error.h"
+#include "s2s/kinds/model.h"
 #include "s2s/nn/initial_values.h"
 #include "s2s/parallel/gradients.h"
 
 namespace s2s {
 
 ParallelStrategy::~ParallelStrategy() = default;
+MicroBatchPasses::~MicroBatchPasses() = default;
 
 LocalShard whole_shard(const std::string& name, const at::Tensor& tensor) {
   return {name, tensor.sizes().vec(), {{0, tensor.numel()}}, tensor};
@@ -47,6 +49,18 @@ void ParallelStrategy::begin_step(Block& model) {
   for (const NamedTensor& parameter : model.named_parameters()) {
     parameter.tensor->mutable_grad().reset();
   }
+}
+
+void ParallelStrategy::run_micro_batches(Model& model, const std::vector<Batch>& batches,
+                                         MicroBatchPasses& passes) {
+  for (size_t i = 0; i < batches.size(); ++i) {
+    begin_micro_batch(model, i + 1 == batches.size());
+    const at::Tensor loss = passes.forward(
+        static_cast<int64_t>(i),
+        [&](const StepContext& context) { return model.training_loss(batches[i], context); });
+    passes.backward(loss, {});
+  }
+  finish_backward(model);
 }
 
 void ParallelStrategy::begin_micro_batch(Block&, bool) {}

@@ -98,12 +98,22 @@ std::unique_ptr<Communicator> MeshGroups::group_of_both(const char* name, const 
   return made;
 }
 
+std::string mesh_axes_text(const MeshShape& mesh) {
+  std::string text;
+  const auto axis = [&](const char* name, int64_t size, bool always) {
+    if (size > 1 || always) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", name, size);
+  };
+  axis("pipeline", mesh.pipeline, false);
+  axis("replicate", mesh.replicate, false);
+  axis("shard", mesh.shard, true);
+  axis("context", mesh.context, false);
+  axis("tensor", mesh.tensor, true);
+  return text;
+}
+
 void require_world_size(const MeshShape& shape, int64_t num_ranks) {
   if (shape.world_size() == num_ranks) return;
-  throw comm_errors::mesh(
-      shape.world_size(), num_ranks,
-      fmt::format("pipeline {} x replicate {} x shard {} x context {} x tensor {}", shape.pipeline,
-                  shape.replicate, shape.shard, shape.context, shape.tensor));
+  throw comm_errors::mesh(shape.world_size(), num_ranks, mesh_axes_text(shape));
 }
 
 MeshGroups::MeshGroups(Communicator& world, const MeshShape& shape) : world_(world), shape_(shape) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "s2s/kinds/communicator.h"
@@ -38,6 +39,9 @@ struct MeshAxes {
 
 /// The ranks that differ from `rank` only along `axes`, including `rank`, in ascending order.
 std::vector<int64_t> ranks_along(const MeshShape& shape, int64_t rank, const MeshAxes& axes);
+
+/// "shard 4 x tensor 2": shard, tensor, and other axes above 1.
+std::string mesh_axes_text(const MeshShape& mesh);
 
 /// Errors: [comm/mesh] when the mesh size differs from the number of started ranks.
 void require_world_size(const MeshShape& shape, int64_t num_ranks);

@@ -1,5 +1,6 @@
 #include "s2s/parallel/plan.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/path_pattern.h"
@@ -19,9 +20,11 @@ const char* to_string(Layout layout) {
   return kNames.at(static_cast<size_t>(layout));
 }
 
-ShardPlan ShardPlan::nested_under(const std::string& prefix) const {
+ShardPlan ShardPlan::nested_under(const std::string& prefix,
+                                  const std::vector<std::string>& beside) const {
   if (prefix.empty()) return *this;
   const auto below = [&](const std::string& module) {
+    if (std::find(beside.begin(), beside.end(), module) != beside.end()) return module;
     return module.empty() ? prefix : prefix + "." + module;
   };
   ShardPlan nested = *this;

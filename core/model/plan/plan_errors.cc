@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "plan/mesh.h"
 
 namespace s2s::plan_errors {
 namespace {
@@ -98,9 +99,7 @@ Error tied(const std::string& first, const std::string& first_treatment, const s
 Error world(const MeshShape& m, int64_t world_size) {
   return plan_error(
       "mesh/world",
-      fmt::format("pipeline {} x replicate {} x shard {} x context {} x tensor {} = {}, but the "
-                  "world has {}; change an axis, or start {}",
-                  m.pipeline, m.replicate, m.shard, m.context, m.tensor,
+      fmt::format("{} = {}, but the world has {}; change an axis, or start {}", mesh_axes_text(m),
                   counted(m.world_size(), "rank"), world_size, counted(m.world_size(), "rank")));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "plan/mesh.h"
 #include "plan/plan_report.h"
 
 namespace s2s {
@@ -26,16 +27,8 @@ std::string bytes_text(int64_t bytes) {
 }
 
 std::string mesh_text(const MeshShape& mesh) {
-  std::string text;
-  const auto axis = [&](const char* name, int64_t size, bool always) {
-    if (size > 1 || always) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", name, size);
-  };
-  axis("pipeline", mesh.pipeline, false);
-  axis("replicate", mesh.replicate, false);
-  axis("shard", mesh.shard, true);
-  axis("context", mesh.context, false);
-  axis("tensor", mesh.tensor, true);
-  return fmt::format("{} = {} rank{}", text, mesh.world_size(), mesh.world_size() == 1 ? "" : "s");
+  const int64_t ranks = mesh.world_size();
+  return fmt::format("{} = {} rank{}", mesh_axes_text(mesh), ranks, ranks == 1 ? "" : "s");
 }
 
 /// One line: `word` in the first column, the text in the second.

@@ -38,6 +38,7 @@ Codec::~Codec() = default;
 Scorer::~Scorer() = default;
 Model::~Model() = default;
 std::vector<std::string> Model::metric_names() const { return {}; }
+std::vector<StagePart> Model::stages() { return {}; }
 std::map<std::string, double> Model::metrics_of(const MetricSums& sums) const {
   std::map<std::string, double> means;
   for (const auto& [name, value] : sums) {

@@ -62,7 +62,7 @@ TrainerSettings replay_settings(const RunBuilder& builder, const SavedStep& save
   settings.saves = {};
   settings.max_time_s = 0;
   settings.save_bad_steps = 0;
-  settings.replay = ReplayedPlace{saved.data_rank, saved.data_size, saved.frames};
+  settings.replay = ReplayedRank{saved.data_rank, saved.data_size, saved.frames};
   return settings;
 }
 

@@ -13,7 +13,7 @@ namespace s2s {
 
 /// The position of a micro-batch in a run. The random numbers of a training step depend only on the
 /// seed of the run and on this position. They do not depend on the layout or on earlier draws.
-struct MicroBatchPlace {
+struct MicroBatchPosition {
   int64_t step = 0;        // optimizer step, 0-based
   int64_t index = 0;       // 0-based micro-batch of this rank in the step
   int64_t accumulate = 1;  // micro-batches per step on each rank
@@ -24,10 +24,10 @@ struct MicroBatchPlace {
 };
 
 /// Seeds LibTorch's default generators for one micro-batch.
-void seed_generators(uint64_t seed, const MicroBatchPlace& place);
+void seed_generators(uint64_t seed, const MicroBatchPosition& position);
 
 /// What a step that is run again alone takes from the run that it was part of.
-struct ReplayedPlace {
+struct ReplayedRank {
   int64_t data_rank = 0;
   int64_t data_size = 1;
   double frames = 0;  // of the step on all data ranks
@@ -42,7 +42,7 @@ struct TrainerSettings {
   int64_t save_bad_steps = 0;       // largest number of steps that save_step is called for
   double loss_spike = 0;            // times the mean of recent losses; 0: no loss is a spike
   /// Runs a saved step again: a loss that is not finite does not end it.
-  std::optional<ReplayedPlace> replay;
+  std::optional<ReplayedRank> replay;
   int64_t validate_every = 0;  // optimizer steps; 0: never
   SaveSchedule saves;          // checkpoints during training; one is always written at the end
   double max_time_s = 0;       // wall clock, its last checkpoint included; 0: no limit

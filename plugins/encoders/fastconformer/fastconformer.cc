@@ -57,7 +57,7 @@ namespace {
 
 class LiveFastConformer final : public EncoderStream {
  public:
-  LiveFastConformer(std::unique_ptr<MelStream> mel, std::unique_ptr<ConformerStream> frames)
+  LiveFastConformer(std::unique_ptr<MelStream> mel, std::unique_ptr<FrameStream> frames)
       : mel_(std::move(mel)), frames_(std::move(frames)) {}
 
   at::Tensor push(const at::Tensor& audio_BS) override {
@@ -71,7 +71,7 @@ class LiveFastConformer final : public EncoderStream {
 
  private:
   std::unique_ptr<MelStream> mel_;
-  std::unique_ptr<ConformerStream> frames_;
+  std::unique_ptr<FrameStream> frames_;
 };
 
 }  // namespace

@@ -44,6 +44,7 @@ class CausalLm : public Model,
   std::map<std::string, double> metrics_of(const MetricSums& sums) const override;
   std::vector<std::string> metric_names() const override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
+  std::vector<StagePart> stages() override { return stages_around(*this, "llm"); }
   NameMap checkpoint_names() const override;
 
   Backbone& language_model() override { return *llm_; }

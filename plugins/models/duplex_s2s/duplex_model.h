@@ -55,6 +55,9 @@ class DuplexModel : public Model,
   Backbone& language_model() override { return *parts_.llm; }
   const Tokenizer& tokenizer() const override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
+  std::vector<StagePart> stages() override {
+    return stages_around(*this, "llm", {"audio_head", "speech_generation"});
+  }
   NameMap checkpoint_names() const override;
   std::map<std::string, at::Tensor> reference_outputs(
       const std::map<std::string, at::Tensor>& inputs, bool training) override;
@@ -121,8 +124,6 @@ class DuplexModel : public Model,
   /// Adds the floating-point operations of a micro-batch to its counts. `width`: frames that the
   /// language model gets from each row.
   void add_flops(const Batch& batch, int64_t width, BatchWeight& weight);
-  /// The language model's plan with the module paths of this model.
-  ShardPlan backbone_plan(const MeshShape& mesh) const;
   /// Adds the embedding of each codebook to sum [B, T, H]; nothing with a speech decoder. The order
   /// of the sums is NeMo's: training adds text, codes, user; decoding adds user, text, codes.
   at::Tensor add_codes(at::Tensor sum_BTH, const at::Tensor& audio_BTK);

@@ -67,20 +67,6 @@ NameMap DuplexModel::checkpoint_names() const {
   return names;
 }
 
-ShardPlan DuplexModel::backbone_plan(const MeshShape& mesh) const {
-  // The embedding and the head are registered at this model's level.
-  const auto moved = [](const std::string& module) {
-    const bool beside = module == "embed_tokens" || module == "lm_head";
-    return beside ? module : "llm." + module;
-  };
-  ShardPlan plan = parts_.llm->configure_model(mesh);
-  for (TensorRow& row : plan.rows) row.module = moved(row.module);
-  for (UnitRow& unit : plan.units) unit.module = moved(unit.module);
-  for (HeadRow& head : plan.heads) head.module = moved(head.module);
-  for (AttentionRow& attention : plan.attentions) attention.module = moved(attention.module);
-  return plan;
-}
-
 ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
   ShardPlan plan;  // units in execution order
   std::vector<UnitRow> inputs;
@@ -96,7 +82,8 @@ ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
     plan.rows.push_back({"user_text.copy", Style::kReplicate, Layout::kFull, Layout::kFull});
   }
   const auto first = static_cast<std::ptrdiff_t>(plan.units.size());
-  plan.append(backbone_plan(mesh));
+  // The embedding and the head are registered at this model's level.
+  plan.append(parts_.llm->configure_model(mesh).nested_under("llm", {"embed_tokens", "lm_head"}));
   auto behind = plan.units.begin() + first;  // after the text embedding, if it is a unit
   if (behind != plan.units.end() && behind->module == "embed_tokens") ++behind;
   plan.units.insert(behind, inputs.begin(), inputs.end());

@@ -112,16 +112,9 @@ NameMap SttModel::checkpoint_names() const {
 
 ShardPlan SttModel::configure_model(const MeshShape& mesh) const {
   ShardPlan plan = perception_.configure_model(mesh).nested_under("perception");
-  ShardPlan llm = parts_.llm->configure_model(mesh);
   // The embedding and the head are registered at this model's level.
-  const auto moved = [](const std::string& module) {
-    const bool beside = module == "embed_tokens" || module == "lm_head";
-    return beside ? module : "llm." + module;
-  };
-  for (TensorRow& row : llm.rows) row.module = moved(row.module);
-  for (UnitRow& unit : llm.units) unit.module = moved(unit.module);
-  for (HeadRow& head : llm.heads) head.module = moved(head.module);
-  for (AttentionRow& attention : llm.attentions) attention.module = moved(attention.module);
+  const ShardPlan llm =
+      parts_.llm->configure_model(mesh).nested_under("llm", {"embed_tokens", "lm_head"});
   const auto first = static_cast<std::ptrdiff_t>(plan.units.size());
   plan.append(llm);
   if (!user_) return plan;

@@ -49,6 +49,7 @@ class SttModel : public Model,
   MetricSums evaluate(const Batch& batch) override;
   std::vector<std::string> metric_names() const override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
+  std::vector<StagePart> stages() override { return stages_around(*this, "llm", {"asr_head"}); }
   NameMap checkpoint_names() const override;
 
   Backbone& language_model() override { return *parts_.llm; }

@@ -50,8 +50,8 @@ SalmParts build_parts(const SalmOptions& options, const Config& model,
   parts.encoder = build_part<Encoder>(options.encoder, model, "encoder", context);
   if (options.asr_decoder.is_there()) {
     if (options.encoder_chunk_size_seconds) throw_decoder_of_chunks();
-    parts.asr_decoder = std::make_unique<AsrDecoder>(options.asr_decoder,
-                                                     parts.encoder->output_dim(), context.base_dir);
+    parts.asr_decoder = std::make_unique<TransducerDecoder>(
+        options.asr_decoder, parts.encoder->output_dim(), context.base_dir);
   }
   check_sample_rate("model.encoder", parts.encoder->sample_rate_hz(), context.data,
                     "source_sample_rate");

@@ -127,8 +127,8 @@ void SalmModel::add_perception_names(NameMap& names) const {
         rule.theirs = begin + "asr." + rest;
       }
     }
-    const NameMap decoder =
-        AsrDecoder::names("asr_decoder.", "perception.asr.", options_.asr_decoder.pred_rnn_layers);
+    const NameMap decoder = TransducerDecoder::names("asr_decoder.", "perception.asr.",
+                                                     options_.asr_decoder.pred_rnn_layers);
     heard.insert(heard.end(), decoder.rules.begin(), decoder.rules.end());
     names.other_spellings = decoder.other_spellings;
   }
@@ -165,22 +165,10 @@ NameMap SalmModel::checkpoint_names() const {
   return names;
 }
 
-ShardPlan SalmModel::backbone_plan(const MeshShape& mesh) const {
-  // The embedding is registered at this model's level.
-  const auto moved = [](const std::string& module) {
-    return module == "embed_tokens" ? module : "llm." + module;
-  };
-  ShardPlan plan = parts_.llm->configure_model(mesh);
-  for (TensorRow& row : plan.rows) row.module = moved(row.module);
-  for (UnitRow& unit : plan.units) unit.module = moved(unit.module);
-  for (HeadRow& head : plan.heads) head.module = moved(head.module);
-  for (AttentionRow& attention : plan.attentions) attention.module = moved(attention.module);
-  return plan;
-}
-
 ShardPlan SalmModel::configure_model(const MeshShape& mesh) const {
   ShardPlan plan = perception_.configure_model(mesh).nested_under("perception");
-  plan.append(backbone_plan(mesh));
+  // The embedding is registered at this model's level.
+  plan.append(parts_.llm->configure_model(mesh).nested_under("llm", {"embed_tokens"}));
   return plan;
 }
 

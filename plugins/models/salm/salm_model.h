@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "asr_decoder.h"
 #include "audio_chunks.h"
 #include "mixed_rows.h"
 #include "s2s/kinds/backbone.h"
@@ -23,8 +22,8 @@ namespace s2s::salm {
 struct SalmParts {
   std::unique_ptr<Backbone> llm;
   std::unique_ptr<Encoder> encoder;
-  std::unique_ptr<AsrDecoder> asr_decoder;  // null: there is none
-  const Tokenizer* tokenizer = nullptr;     // may be null with explicit ids
+  std::unique_ptr<TransducerDecoder> asr_decoder;  // null: there is none
+  const Tokenizer* tokenizer = nullptr;            // may be null with explicit ids
   int64_t eos = -1;
   RowIds ids;
 };
@@ -56,6 +55,7 @@ class SalmModel : public Model,
   MetricSums evaluate(const Batch& batch) override;
   std::vector<std::string> metric_names() const override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
+  std::vector<StagePart> stages() override { return stages_around(*this, "llm"); }
   NameMap checkpoint_names() const override;
 
   Backbone& language_model() override { return *parts_.llm; }
@@ -107,7 +107,6 @@ class SalmModel : public Model,
   /// The head, with the family's cap on logits.
   HeadWeight head();
   void add_perception_names(NameMap& names) const;
-  ShardPlan backbone_plan(const MeshShape& mesh) const;
   at::Tensor generated(const std::map<std::string, at::Tensor>& inputs, int64_t num_beams);
 
   SalmOptions options_;

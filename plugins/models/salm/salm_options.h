@@ -8,6 +8,7 @@
 
 #include "s2s/model_parts.h"
 #include "s2s/nn/perception.h"
+#include "s2s/nn/transducer.h"
 #include "s2s/options.h"
 
 namespace s2s::salm {
@@ -24,30 +25,6 @@ struct SalmTokenOptions {
   }
 };
 
-/// The transducer of a NeMo ASR model, whose encoder is model.encoder.
-struct AsrDecoderOptions {
-  std::vector<std::string> vocabulary;
-  std::vector<int64_t> durations;
-  int64_t pred_hidden = 640, pred_rnn_layers = 1, joint_hidden = 640, max_symbols = 10;
-  std::optional<std::string> path;
-  bool is_there() const { return !vocabulary.empty(); }
-  void visit(OptionVisitor& v) {
-    v("vocabulary", vocabulary,
-      "labels of the ASR model (NeMo's labels or decoder.vocabulary), without the blank; [] : "
-      "there "
-      "is no decoder");
-    v("durations", durations, "frames that a TDT model can go on by; []: an RNN-T model",
-      at_least(0));
-    v("pred_hidden", pred_hidden, "width of the prediction network", at_least(1));
-    v("pred_rnn_layers", pred_rnn_layers, "layers of the prediction network", at_least(1));
-    v("joint_hidden", joint_hidden, "width of the joint network", at_least(1));
-    v("max_symbols", max_symbols, "most labels of one frame", at_least(1));
-    v("path", path,
-      "file with its weights (.nemo, .ckpt, .safetensors); null: zeros, as a "
-      "checkpoint fills them");
-  }
-};
-
 struct SalmOptions {
   Config llm, encoder;
   ModalityAdapterOptions modality_adapter;
@@ -57,7 +34,7 @@ struct SalmOptions {
   std::optional<double> encoder_chunk_size_seconds;
   double encoder_min_chunk_seconds = 0.02;
   std::string loss_normalization = "global";
-  AsrDecoderOptions asr_decoder;
+  TransducerOptions asr_decoder;
   double asr_transcript_drop_prob = 0;
 
   void visit(OptionVisitor& v) {

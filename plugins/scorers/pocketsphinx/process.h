@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "s2s/child_process.h"
 
 namespace s2s::pocketsphinx {
 
@@ -22,20 +25,12 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// The file that a shell would run for this name, searched in the absolute folders of PATH; "" when
-/// there is none.
-std::string find_program(const std::string& name);
-
-/// A child process in its own process group, with its output in a file. ^C in the terminal does not
-/// reach it. The destructor stops a running process: SIGTERM, SIGKILL after five seconds, then
-/// reap.
+/// A child process with its output in a file. ^C in the terminal does not reach it. The destructor
+/// stops a running process: SIGTERM, SIGKILL after five seconds.
 class Process {
  public:
   /// Errors: [scorer/failed] when it cannot be started.
   Process(const std::vector<std::string>& command, const std::filesystem::path& log);
-  ~Process();
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
   /// Waits for its end. Errors: [scorer/failed] with the end of the log, when the exit code is not
   /// 0 or the log does not grow for `most_silence`; then the destructor stops the process.
   void wait(std::chrono::duration<double> most_silence);
@@ -43,7 +38,7 @@ class Process {
  private:
   std::string program_;
   std::filesystem::path log_;
-  int pid_ = -1;
+  std::optional<ChildProcess> child_;
 };
 
 }  // namespace s2s::pocketsphinx

@@ -239,7 +239,7 @@ TEST_CASE("plan check reports a mesh that is not the world") {
   inputs.mesh.shard = 4;
   inputs.world_size = 4;
   CHECK(findings(model, good_plan(), inputs) ==
-        Texts{"[mesh/world] pipeline 1 x replicate 1 x shard 4 x context 1 x tensor 2 = 8 ranks, "
+        Texts{"[mesh/world] shard 4 x tensor 2 = 8 ranks, "
               "but the world has 4; change an axis, or start 8 ranks"});
 }
 

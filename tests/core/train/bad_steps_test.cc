@@ -91,7 +91,7 @@ s2s::StepReport replayed(const Kept& kept, const std::function<void(FakeRun&)>& 
   parts.data = &data;
   TrainerSettings alone = keeping(kept.step.step + 1);
   alone.save_bad_steps = 0;
-  alone.replay = s2s::ReplayedPlace{kept.step.data_rank, kept.step.data_size, kept.step.frames};
+  alone.replay = s2s::ReplayedRank{kept.step.data_rank, kept.step.data_size, kept.step.frames};
   Trainer trainer(alone, parts);
   Recorder recorder;
   trainer.add_observer(&recorder);

@@ -144,7 +144,7 @@ TEST_CASE("one process numbers micro-batches as several ranks together do") {
     for (int64_t step = 0; step < 2; ++step) {
       for (int64_t index = 0; index < 6 / size; ++index) {
         for (int64_t rank = 0; rank < size; ++rank) {
-          const s2s::MicroBatchPlace place = {step, index, 6 / size, rank, size};
+          const s2s::MicroBatchPosition place = {step, index, 6 / size, rank, size};
           numbers.push_back(place.number());
         }
       }
@@ -287,5 +287,49 @@ TEST_CASE("a precision that nobody knows is refused with those that are known") 
   } catch (const s2s::Error& error) {
     CHECK(error.id() == "config/precision");
     CHECK(std::string(error.what()).find("bf16-true, bf16-mixed") != std::string::npos);
+  }
+}
+
+namespace {
+
+/// All forwards, then all backwards, as the stages of a pipeline have them.
+struct ForwardsFirst : s2s::test::FakeStrategy {
+  void run_micro_batches(s2s::Model& model, const std::vector<s2s::Batch>& batches,
+                         s2s::MicroBatchPasses& passes) override {
+    std::vector<at::Tensor> losses;
+    for (const s2s::Batch& batch : batches) {
+      losses.push_back(
+          passes.forward(static_cast<int64_t>(losses.size()), [&](const s2s::StepContext& context) {
+            CHECK(context.micro_batches == 2);
+            return model.training_loss(batch, context);
+          }));
+    }
+    for (const at::Tensor& loss : losses) passes.backward(loss, {});
+    ++num_steps;
+  }
+  int num_steps = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a strategy decides in which order the micro-batches of a step run") {
+  const auto train = [](FakeRun& run, s2s::ParallelStrategy& strategy) {
+    s2s::TrainerParts parts = run.parts();
+    parts.strategy = &strategy;
+    Recorder recorder;
+    Trainer trainer(settings(4), parts);
+    trainer.add_observer(&recorder);
+    trainer.run(0);
+    return recorder.steps;
+  };
+  FakeRun usual, other;
+  ForwardsFirst order;
+  const std::vector<s2s::StepReport> expected = train(usual, usual.strategy);
+  const std::vector<s2s::StepReport> steps = train(other, order);
+  CHECK(order.num_steps == 4);
+  REQUIRE(steps.size() == expected.size());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    CHECK(steps[i].loss == expected[i].loss);
+    CHECK(steps[i].grad_norm == expected[i].grad_norm);
   }
 }

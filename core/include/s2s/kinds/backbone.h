@@ -50,4 +50,10 @@ class Backbone : public BlockOf<const SequenceInfo&> {
   virtual bool steps_repeat() const;
 };
 
+/// The parts of a model around its language model at `path`: all blocks that are not part of it,
+/// but `heads`, come before its layers, and `heads` after them. The language model's embedding and
+/// head may be at the model's own level.
+std::vector<StagePart> stages_around(Block& model, const std::string& path,
+                                     const std::vector<std::string>& heads = {});
+
 }  // namespace s2s

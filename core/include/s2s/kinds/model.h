@@ -66,6 +66,10 @@ class Model : public Block {
   virtual std::vector<std::string> metric_names() const;
   /// The sharding plan of the whole model. Does not change the model.
   virtual ShardPlan configure_model(const MeshShape& mesh) const = 0;
+  /// The parts of the model in the order in which a step runs through them: what makes the input
+  /// of the layers, each layer, and what follows them. Each parameter is in one part. Default:
+  /// empty, the model runs as one stage.
+  virtual std::vector<StagePart> stages();
   /// The names of its tensors in checkpoints of the source that it follows.
   virtual NameMap checkpoint_names() const = 0;
 };

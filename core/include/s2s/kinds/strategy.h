@@ -2,6 +2,7 @@
 // ParallelStrategy: distributes a model over the ranks of a run. Kind `strategy`.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,13 +13,31 @@
 namespace s2s {
 
 class InitialValues;
+class Model;
+struct Batch;
+struct LossTerms;
+struct StepContext;
+
+/// The forwards and backwards of a step's micro-batches, as the training loop wants them. The
+/// strategy decides about their order.
+class MicroBatchPasses {
+ public:
+  using Forward = std::function<LossTerms(const StepContext&)>;
+  virtual ~MicroBatchPasses();
+  /// Runs the forward of a micro-batch, 0-based, with its random numbers and the autocast of the
+  /// run, and counts its losses. Returns what backward begins from: the total times the loss scale.
+  /// A forward that ends before the losses (an earlier stage of a pipeline) leaves the total
+  /// undefined.
+  virtual at::Tensor forward(int64_t index, const Forward& forward) = 0;
+  /// gradient: of the output; undefined for a loss.
+  virtual void backward(const at::Tensor& output, const at::Tensor& gradient) = 0;
+};
 
 /// The only code that changes a model for a layout. Every rank calls the same functions in the same
 /// order:
 ///
-///   attach; then for each step begin_step, (begin_micro_batch, forward, backward) for each
-///   micro-batch, finish_backward, grad_norm, Optimizer::step, after_update. scale_gradients may be
-///   called before or after grad_norm.
+///   attach; then for each step begin_step, run_micro_batches, grad_norm, Optimizer::step,
+///   after_update. scale_gradients may be called before or after grad_norm.
 ///
 /// A step on a device makes the host wait for nothing that the strategy does not have to know.
 class ParallelStrategy {
@@ -43,6 +62,11 @@ class ParallelStrategy {
   virtual std::vector<LocalShard> parts(Block& model);
   /// Clears the gradients of the previous step.
   virtual void begin_step(Block& model);
+  /// Runs forward and backward of this rank's micro-batches. Gradients are complete on return.
+  /// Default: one micro-batch after the other, (begin_micro_batch, forward, backward) each, then
+  /// finish_backward.
+  virtual void run_micro_batches(Model& model, const std::vector<Batch>& batches,
+                                 MicroBatchPasses& passes);
   /// Called before the forward of a micro-batch. `is_last`: the last of the optimizer step; its
   /// backward completes the gradients, which may be reduced as they become ready.
   virtual void begin_micro_batch(Block& model, bool is_last);

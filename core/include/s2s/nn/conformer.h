@@ -73,10 +73,10 @@ struct ConformerOptions {
   Context convolution_context(const std::string& path) const;
 };
 
-/// The stack in streaming mode: frames arrive in chunks.
-class ConformerStream {
+/// A module in streaming mode: frames arrive in chunks.
+class FrameStream {
  public:
-  virtual ~ConformerStream();
+  virtual ~FrameStream();
   /// x [B, T, F] -> the frames that are now complete, [B, T', H]; T' may be 0.
   virtual at::Tensor push(const at::Tensor& x_BTF) = 0;
   /// Ends the stream and returns the remaining frames.
@@ -114,7 +114,7 @@ class ConformerEncoder : public Block {
   /// Opens a stream. Its frames equal the valid frames of `forward` in eval mode (with the first
   /// context size).
   /// Errors: [encoder/not-streamable] naming the option that looks ahead.
-  std::unique_ptr<ConformerStream> open_stream(int64_t batch_size);
+  std::unique_ptr<FrameStream> open_stream(int64_t batch_size);
 
   struct Parts;
 

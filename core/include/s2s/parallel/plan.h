@@ -89,9 +89,17 @@ struct ShardPlan {
   /// 1.
   int64_t copies(const TensorRow& row, const MeshShape& mesh) const;
 
-  /// The same plan relative to a parent model that has this module under `prefix`.
-  ShardPlan nested_under(const std::string& prefix) const;
+  /// The same plan relative to a parent model that has this module under `prefix`. beside: modules
+  /// that the parent has at its own level.
+  ShardPlan nested_under(const std::string& prefix,
+                         const std::vector<std::string>& beside = {}) const;
   void append(const ShardPlan& other);
+};
+
+/// Blocks that one stage of a pipeline has together.
+struct StagePart {
+  std::string name;                 // "embedding", "layers.0", "heads"
+  std::vector<std::string> blocks;  // paths in the model
 };
 
 /// Sizes of the mesh axes, outermost first.

@@ -14,7 +14,7 @@
 
 namespace s2s {
 
-ConformerStream::~ConformerStream() = default;
+FrameStream::~FrameStream() = default;
 
 namespace {
 
@@ -44,7 +44,7 @@ void check_streamable(const ConformerEncoder::Parts& parts) {
 }
 
 /// Buffers frames until a chunk is complete, then runs the chunk through all layers.
-class OpenConformerStream final : public ConformerStream {
+class OpenConformerStream final : public FrameStream {
  public:
   OpenConformerStream(ConformerEncoder& encoder, ConformerEncoder::Parts& parts, int64_t batch_size)
       : encoder_(encoder), parts_(parts) {
@@ -129,7 +129,7 @@ class OpenConformerStream final : public ConformerStream {
 
 }  // namespace
 
-std::unique_ptr<ConformerStream> ConformerEncoder::open_stream(int64_t batch_size) {
+std::unique_ptr<FrameStream> ConformerEncoder::open_stream(int64_t batch_size) {
   check_streamable(*parts_);
   S2S_ASSERT(!is_training(), "a live conversation runs in eval mode");
   return std::make_unique<OpenConformerStream>(*this, *parts_, batch_size);

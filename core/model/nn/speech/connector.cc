@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ class ConformerConnector final : public Connector {
   }
   int64_t output_dim() const override { return conformer_.output_dim(); }
   int64_t stride() const override { return conformer_.subsampling_factor(); }
-  std::unique_ptr<ConformerStream> open_stream(int64_t batch_size) override {
+  std::unique_ptr<FrameStream> open_stream(int64_t batch_size) override {
     return conformer_.open_stream(batch_size);
   }
   ShardPlan configure_model(const std::string& name) const override {
@@ -68,7 +69,7 @@ class MultiLayerProjection final : public Connector, public Block {
     return {proj_(x_BTF), lengths_B};
   }
   int64_t output_dim() const override { return output_dim_; }
-  std::unique_ptr<ConformerStream> open_stream(int64_t) override {
+  std::unique_ptr<FrameStream> open_stream(int64_t) override {
     return std::make_unique<Live>(proj_);
   }
   ShardPlan configure_model(const std::string& name) const override {
@@ -76,7 +77,7 @@ class MultiLayerProjection final : public Connector, public Block {
   }
 
  private:
-  struct Live final : ConformerStream {
+  struct Live final : FrameStream {
     explicit Live(Linear& by) : proj(by) {}
     at::Tensor push(const at::Tensor& x_BTF) override {
       rows = x_BTF.size(0);
@@ -125,7 +126,7 @@ class FrameStacking final : public Connector, public Block {
   }
   int64_t output_dim() const override { return output_dim_; }
   int64_t stride() const override { return options_.factor; }
-  std::unique_ptr<ConformerStream> open_stream(int64_t) override {
+  std::unique_ptr<FrameStream> open_stream(int64_t) override {
     return std::make_unique<Live>(*this);
   }
   ShardPlan configure_model(const std::string& name) const override {
@@ -143,7 +144,7 @@ class FrameStacking final : public Connector, public Block {
   }
 
   /// Keeps the frames of the stack that is not complete.
-  struct Live final : ConformerStream {
+  struct Live final : FrameStream {
     explicit Live(FrameStacking& by) : stacking(by) {}
     at::Tensor push(const at::Tensor& x_BTF) override {
       const at::Tensor x = pending.defined() ? at::cat({pending, x_BTF}, 1) : x_BTF;
@@ -161,19 +162,32 @@ class FrameStacking final : public Connector, public Block {
   Linear linear_1_, linear_2_;
 };
 
+using MakeConnector = std::unique_ptr<Connector> (*)(const ModalityAdapterOptions& options,
+                                                     int64_t num_inputs, int64_t input_dim,
+                                                     int64_t output_dim);
+
+/// By model.modality_adapter.type.
+const std::map<std::string, MakeConnector> kMakers = {
+    {"identity", [](const auto&, auto, auto, auto) { return std::unique_ptr<Connector>(); }},
+    {"conformer",
+     [](const auto& options, auto, auto, auto) -> std::unique_ptr<Connector> {
+       return std::make_unique<ConformerConnector>(options.conformer);
+     }},
+    {"qformer", make_qformer},
+    {"multi_layer_projection",
+     [](const auto&, auto, auto inputs, auto outputs) -> std::unique_ptr<Connector> {
+       return std::make_unique<MultiLayerProjection>(inputs, outputs);
+     }},
+    {"frame_stacking",
+     [](const auto& options, auto, auto inputs, auto outputs) -> std::unique_ptr<Connector> {
+       return std::make_unique<FrameStacking>(options.frame_stacking, inputs, outputs);
+     }}};
+
 }  // namespace
 
 std::unique_ptr<Connector> make_connector(const ModalityAdapterOptions& options, int64_t num_inputs,
                                           int64_t input_dim, int64_t output_dim) {
-  if (options.type == "conformer") return std::make_unique<ConformerConnector>(options.conformer);
-  if (options.type == "qformer") return make_qformer(options, num_inputs, input_dim, output_dim);
-  if (options.type == "multi_layer_projection") {
-    return std::make_unique<MultiLayerProjection>(input_dim, output_dim);
-  }
-  if (options.type == "frame_stacking") {
-    return std::make_unique<FrameStacking>(options.frame_stacking, input_dim, output_dim);
-  }
-  return nullptr;
+  return kMakers.at(options.type)(options, num_inputs, input_dim, output_dim);
 }
 
 }  // namespace s2s

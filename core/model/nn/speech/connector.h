@@ -26,7 +26,7 @@ class Connector {
   /// Frames of the encoder for each frame that comes out; 0: their number does not depend on it.
   virtual int64_t stride() const { return 1; }
   /// Frames of a live conversation. Errors: [encoder/not-streamable].
-  virtual std::unique_ptr<ConformerStream> open_stream(int64_t batch_size) = 0;
+  virtual std::unique_ptr<FrameStream> open_stream(int64_t batch_size) = 0;
   /// The plan of a parent that has block() under `name`. Every rank of the tensor axis holds all.
   virtual ShardPlan configure_model(const std::string& name) const = 0;
 };

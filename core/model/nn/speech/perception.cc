@@ -77,7 +77,7 @@ namespace {
 class PerceptionStream : public EncoderStream {
  public:
   PerceptionStream(std::unique_ptr<EncoderStream> encoder, const RotaryTime* rote,
-                   std::unique_ptr<ConformerStream> connector, Linear* proj)
+                   std::unique_ptr<FrameStream> connector, Linear* proj)
       : encoder_(std::move(encoder)), rote_(rote), connector_(std::move(connector)), proj_(proj) {}
 
   at::Tensor push(const at::Tensor& audio_BS) override {
@@ -103,7 +103,7 @@ class PerceptionStream : public EncoderStream {
 
   std::unique_ptr<EncoderStream> encoder_;
   const RotaryTime* rote_;
-  std::unique_ptr<ConformerStream> connector_;
+  std::unique_ptr<FrameStream> connector_;
   Linear* proj_;
   int64_t num_frames_ = 0;  // of the encoder
 };
@@ -111,7 +111,7 @@ class PerceptionStream : public EncoderStream {
 }  // namespace
 
 std::unique_ptr<EncoderStream> Perception::open_stream(int64_t batch_size) {
-  std::unique_ptr<ConformerStream> connector;
+  std::unique_ptr<FrameStream> connector;
   if (connector_) connector = connector_->open_stream(batch_size);
   return std::make_unique<PerceptionStream>(encoder_->open_stream(batch_size), rote_.get(),
                                             std::move(connector), proj_.get());

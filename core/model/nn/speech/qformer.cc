@@ -157,7 +157,7 @@ class QFormer final : public Connector {
   int64_t output_frames(int64_t) const override { return prompts_; }
   int64_t output_dim() const override { return output_dim_; }
   int64_t stride() const override { return 0; }
-  std::unique_ptr<ConformerStream> open_stream(int64_t) override {
+  std::unique_ptr<FrameStream> open_stream(int64_t) override {
     throw encoder_not_streamable("model.modality_adapter.type", "qformer",
                                  "a connector that gives frames as they come, because a Q-Former "
                                  "sees the whole recording first");

@@ -1,4 +1,4 @@
-#include "asr_decoder.h"
+#include "s2s/nn/transducer.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -8,14 +8,15 @@
 
 #include "s2s/nn/weights.h"
 
-namespace s2s::salm {
+namespace s2s {
 namespace {
 
 constexpr const char* kBlankOfPieces = "\u2581";
 
 }  // namespace
 
-AsrDecoder::AsrDecoder(AsrDecoderOptions options, int64_t encoder_dim, std::string base_dir)
+TransducerDecoder::TransducerDecoder(TransducerOptions options, int64_t encoder_dim,
+                                     std::string base_dir)
     : options_(std::move(options)),
       encoder_dim_(encoder_dim),
       base_dir_(std::move(base_dir)),
@@ -36,7 +37,7 @@ AsrDecoder::AsrDecoder(AsrDecoderOptions options, int64_t encoder_dim, std::stri
   register_buffer("out.bias", out_bias_);
 }
 
-void AsrDecoder::reset_buffers() {
+void TransducerDecoder::reset_buffers() {
   const auto num_labels = static_cast<int64_t>(options_.vocabulary.size()) + 1;  // and blank
   const auto num_outputs = num_labels + static_cast<int64_t>(options_.durations.size());
   const int64_t pred = options_.pred_hidden, joint = options_.joint_hidden;
@@ -56,7 +57,8 @@ void AsrDecoder::reset_buffers() {
   out_bias_ = at::zeros({num_outputs}, type);
 }
 
-NameMap AsrDecoder::names(const std::string& ours, const std::string& theirs, int64_t num_layers) {
+NameMap TransducerDecoder::names(const std::string& ours, const std::string& theirs,
+                                 int64_t num_layers) {
   NameMap names;
   const auto add = [&](const std::string& our_name, const std::string& their_name) {
     for (const char* tensor : {".weight", ".bias"}) {
@@ -79,13 +81,13 @@ NameMap AsrDecoder::names(const std::string& ours, const std::string& theirs, in
   return names;
 }
 
-std::unique_ptr<WeightSource> AsrDecoder::initial_values() {
+std::unique_ptr<WeightSource> TransducerDecoder::initial_values() {
   if (!options_.path) return nullptr;
   return weight_source(*this, names("", "", options_.pred_rnn_layers),
                        WeightFiles::open(resolve_path(*options_.path, base_dir_)));
 }
 
-void AsrDecoder::feed(State& state, int64_t label) const {
+void TransducerDecoder::feed(State& state, int64_t label) const {
   at::Tensor x_1P = embed_.narrow(0, label, 1);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const LstmLayer& layer = layers_[i];
@@ -97,7 +99,7 @@ void AsrDecoder::feed(State& state, int64_t label) const {
   state.joint_1J = at::linear(x_1P, pred_weight_, pred_bias_);
 }
 
-std::vector<int64_t> AsrDecoder::decode(const at::Tensor& joint_TJ) const {
+std::vector<int64_t> TransducerDecoder::decode(const at::Tensor& joint_TJ) const {
   const auto blank = static_cast<int64_t>(options_.vocabulary.size());
   const at::Tensor zero_1P = at::zeros({1, options_.pred_hidden}, embed_.options());
   State state{std::vector<at::Tensor>(layers_.size(), zero_1P),
@@ -124,15 +126,15 @@ std::vector<int64_t> AsrDecoder::decode(const at::Tensor& joint_TJ) const {
   return labels;
 }
 
-int64_t AsrDecoder::duration(const at::Tensor& scores_V) const {
+int64_t TransducerDecoder::duration(const at::Tensor& scores_V) const {
   const auto count = static_cast<int64_t>(options_.durations.size());
   if (count == 0) return 0;
   const at::Tensor of_durations = scores_V.narrow(0, scores_V.size(0) - count, count);
   return options_.durations[static_cast<size_t>(of_durations.argmax().item<int64_t>())];
 }
 
-std::vector<std::vector<int64_t>> AsrDecoder::labels(const at::Tensor& frames_ATD,
-                                                     const at::Tensor& lengths_A) {
+std::vector<std::vector<int64_t>> TransducerDecoder::labels(const at::Tensor& frames_ATD,
+                                                            const at::Tensor& lengths_A) {
   const at::NoGradGuard no_grad;
   const int64_t width = frames_ATD.size(2);
   const at::Tensor own_ATD =
@@ -146,11 +148,12 @@ std::vector<std::vector<int64_t>> AsrDecoder::labels(const at::Tensor& frames_AT
   return found;
 }
 
-std::string AsrDecoder::text(const std::vector<int64_t>& labels) const {
+std::string text_of_labels(const std::vector<std::string>& vocabulary,
+                           const std::vector<int64_t>& labels) {
   std::string text;
   bool has_pieces = false;
   for (const int64_t label : labels) {
-    std::string piece = options_.vocabulary[static_cast<size_t>(label)];
+    std::string piece = vocabulary[static_cast<size_t>(label)];
     const size_t blank = piece.find(kBlankOfPieces);
     if (blank != std::string::npos) {
       has_pieces = true;
@@ -161,4 +164,23 @@ std::string AsrDecoder::text(const std::vector<int64_t>& labels) const {
   return has_pieces && text.starts_with(' ') ? text.substr(1) : text;
 }
 
-}  // namespace s2s::salm
+std::vector<std::vector<int64_t>> ctc_labels(const at::Tensor& scores_ATV,
+                                             const at::Tensor& lengths_A) {
+  const at::Tensor best_AT = scores_ATV.argmax(2).to(at::kCPU);
+  const at::Tensor host_A = lengths_A.to(at::kCPU, at::kLong);
+  const int64_t blank = scores_ATV.size(2) - 1;
+  std::vector<std::vector<int64_t>> found;
+  for (int64_t a = 0; a < best_AT.size(0); ++a) {
+    const at::Tensor best_T = best_AT[a].narrow(0, 0, host_A[a].item<int64_t>()).contiguous();
+    std::vector<int64_t>& labels = found.emplace_back();
+    int64_t before = blank;
+    for (int64_t t = 0; t < best_T.size(0); ++t) {
+      const int64_t label = best_T.const_data_ptr<int64_t>()[t];
+      if (label != before && label != blank) labels.push_back(label);
+      before = label;
+    }
+  }
+  return found;
+}
+
+}  // namespace s2s

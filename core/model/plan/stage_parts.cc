@@ -1,0 +1,53 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "s2s/kinds/backbone.h"
+
+namespace s2s {
+namespace {
+
+std::string first_segment(const std::string& path) { return path.substr(0, path.find('.')); }
+
+/// The parts that a tensor can be in. Layers are between the two others, by their number.
+constexpr int64_t kBefore = -1;
+constexpr int64_t kAfter = INT64_MAX;
+
+/// The part of a tensor of a language model, and its block there. name: within the language model.
+std::pair<int64_t, std::string> part_in_llm(const std::string& name) {
+  const std::string child = first_segment(name);
+  if (child != "layers") return {child == "embed_tokens" ? kBefore : kAfter, child};
+  const std::string number = first_segment(name.substr(child.size() + 1));
+  return {std::stoll(number), child + "." + number};
+}
+
+}  // namespace
+
+std::vector<StagePart> stages_around(Block& model, const std::string& path,
+                                     const std::vector<std::string>& heads) {
+  std::map<int64_t, std::set<std::string>> blocks;
+  for (const std::vector<NamedTensor>& tensors :
+       {model.named_parameters(), model.named_buffers()}) {
+    for (const NamedTensor& tensor : tensors) {
+      if (tensor.name.starts_with(path + ".")) {
+        const auto [part, block] = part_in_llm(tensor.name.substr(path.size() + 1));
+        blocks[part].insert(path + "." + block);
+        continue;
+      }
+      const std::string child = first_segment(tensor.name);
+      const bool is_after =
+          child == "lm_head" || std::find(heads.begin(), heads.end(), child) != heads.end();
+      blocks[is_after ? kAfter : kBefore].insert(child);
+    }
+  }
+  std::vector<StagePart> parts;
+  for (const auto& [part, paths] : blocks) {
+    const std::string name = part == kBefore  ? "embedding"
+                             : part == kAfter ? "heads"
+                                              : "layers." + std::to_string(part);
+    parts.push_back({name, {paths.begin(), paths.end()}});
+  }
+  return parts;
+}
+
+}  // namespace s2s

@@ -1,0 +1,44 @@
+#pragma once
+// The observers of a training: its files, loggers, console, checkpoints and tools.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint_copies.h"
+#include "checkpoint/checkpoint_observer.h"
+#include "run/early_stopping.h"
+#include "run/progress_observer.h"
+#include "run/recorded_steps.h"
+#include "run/run_preparation.h"
+#include "run/step_profiler.h"
+#include "train/metrics_file.h"
+
+namespace s2s::run {
+
+/// Adds each observer to the trainer, and has the trainer save checkpoints. Members are in the
+/// order in which events reach them.
+class RunObservers {
+ public:
+  /// trainer: with its other functions and its state. It must not run after this object has gone.
+  RunObservers(const OpenRun& run, PreparedRun& prepared, Trainer& trainer);
+  RunObservers(const RunObservers&) = delete;
+  RunObservers& operator=(const RunObservers&) = delete;
+
+ private:
+  std::function<void(const std::string&)> warn_;
+  std::unique_ptr<MetricsLog> metrics_;  // of rank 0
+  RunLoggers loggers_;
+  ProgressObserver progress_;
+  CheckpointFolder checkpoints_;
+  CheckpointObserver saving_;
+  EarlyStopping stopping_;
+  RecordedSteps recorded_;
+  StepProfiler profiler_;
+};
+
+/// What a checkpoint copies from the run folder.
+std::vector<std::string> checkpoint_attachments(const RunFolder& folder);
+
+}  // namespace s2s::run
