@@ -7,8 +7,10 @@
 #include "common/places.h"
 #include "common/temporary_folder.h"
 #include "plugins/built_plugins.h"
+#include "s2s/conformance.h"
 #include "s2s/error.h"
 #include "s2s/kinds/codec.h"
+#include "s2s/nn/grouped_codec.h"
 #include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
 
@@ -175,4 +177,31 @@ TEST_CASE("mimi refuses what does not fit, and tells of random weights") {
     CHECK_THROWS_WITH_AS(component.translate(parse_json(config, "config.json")),
                          doctest::Contains("config.json"), Error);
   }
+}
+
+TEST_CASE("frames of a codec are joined to one, and codes are those of the frames") {
+  Host host;
+  const SafetensorsFile file = SafetensorsFile::open(kFiles + "small.safetensors");
+  const TemporaryFolder folder;
+  write_folder(folder, file, "", "");
+  const std::string path = R"("path": ")" + folder.path().string() + "\"";
+  const auto codec = host.make(path);
+  const auto pairs = group_frames(host.make(path), 2);
+  CHECK(pairs->shape().num_codebooks == 10);
+  CHECK(pairs->shape().frame_rate_hz() == 6.25);
+  CHECK(pairs->named_parameters().size() == codec->named_parameters().size());
+  const int64_t frame = codec->shape().samples_per_frame;
+  const at::Tensor audio_BS = at::randn({2, 5 * frame}) * 0.1;
+  const auto [codes_BKT, groups_B] =
+      pairs->encode(audio_BS, at::tensor({5 * frame, 3 * frame}, at::kLong));
+  CHECK(at::equal(groups_B, at::tensor({3, 2}, at::kLong)));
+  const at::Tensor whole_BS = at::constant_pad_nd(audio_BS, {0, frame});
+  const at::Tensor single_BKT = codec->encode(whole_BS, at::full({2}, 6 * frame, at::kLong)).first;
+  for (const int64_t t : {0, 1, 2}) {
+    CHECK(at::equal(codes_BKT[0].select(1, t).view({2, 5}), single_BKT[0].narrow(1, 2 * t, 2).t()));
+  }
+  CHECK(at::equal(pairs->decode(codes_BKT.narrow(0, 0, 1)),
+                  codec->decode(single_BKT.narrow(0, 0, 1))));
+  // Random weights do not decode silence to silence.
+  CHECK(conformance::broken_promises(*pairs) == conformance::broken_promises(*codec));
 }

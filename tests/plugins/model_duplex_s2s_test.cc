@@ -10,6 +10,7 @@
 #include "plugins/duplex_s2s/duplex_fixture.h"
 #include "plugins/slot_conversations.h"
 #include "plugins/stage_parts.h"
+#include "s2s/conformance.h"
 
 // Shape letters: B batch, S samples, T frames, K codebooks.
 
@@ -305,4 +306,36 @@ TEST_CASE("the model can be cut before and after each layer of its language mode
   DuplexFixture f;
   check_stages(*f.model(), 2);
   check_stages(*f.model(kCodec), 2);
+}
+
+TEST_CASE("a model whose frames are several of the codec's trains and answers") {
+  DuplexFixture f;
+  f.data = parse_json(
+      R"({"frame_length": 0.16, "source_sample_rate": 16000, "target_sample_rate": 16000})",
+      "data");
+  const std::string pooled =
+      std::string(kCodec) + R"(, "modality_adapter": {"type": "frame_stacking",
+        "frame_stacking": {"factor": 2}})";
+  CHECK(f.id_of_making(pooled) == "model/frame-rate");
+  const auto model = f.make(pooled + R"(, "codec_frames": 2)");
+  CHECK(codec_of(*model).shape().num_codebooks == 4);
+  CHECK(codec_of(*model).shape().samples_per_frame == 2560);
+  codec_of(*model).fit([sent = false]() mutable {
+    return std::exchange(sent, true) ? at::Tensor() : at::randn({16000}) * 0.1;
+  });
+  const auto answers = find_capability<AnswersSpeech>(*model);
+  REQUIRE(answers != nullptr);
+  const at::Tensor audio_BS = at::randn({1, 10 * 2560}) * 0.1;
+  const Generation whole =
+      answers->generate(audio_BS, at::full({1}, audio_BS.size(1), at::kLong), true);
+  CHECK(whole.audio_BS.size(1) == whole.tokens_text_BT.size(1) * 2560);
+  const auto session = answers->open_session();
+  std::vector<at::Tensor> codes = {session->push(audio_BS[0]).codes_TK, session->finish().codes_TK};
+  CHECK(at::equal(at::cat(codes), whole.tokens_audio_BTK[0]));
+}
+
+TEST_CASE("duplex_s2s keeps the promises of a model") {
+  DuplexFixture f;
+  const auto model = f.model(kExtras);
+  CHECK(conformance::broken_promises(*model, make_batch({12, 7})) == conformance::Answers{});
 }

@@ -13,6 +13,7 @@
 #include "plan/plan_check.h"
 #include "plugins/duplex_stt/stt_fixture.h"
 #include "plugins/stage_parts.h"
+#include "s2s/conformance.h"
 #include "s2s/nn/token_sampling.h"
 #include "weights/safetensors.h"
 
@@ -402,4 +403,9 @@ TEST_CASE("batches that lack what an option reads are refused") {
 TEST_CASE("the model can be cut before and after each layer of its language model") {
   SttFixture f;
   check_stages(*f.model(kUserText), 2);
+}
+
+TEST_CASE("duplex_stt keeps the promises of a model") {
+  SttFixture f;
+  CHECK(conformance::broken_promises(*f.model(kUserText)) == conformance::Answers{});
 }

@@ -4,6 +4,7 @@
 #include "common/contains.h"
 #include "plugins/salm/salm_fixture.h"
 #include "plugins/stage_parts.h"
+#include "s2s/conformance.h"
 #include "s2s/error.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/token_sampling.h"
@@ -303,4 +304,10 @@ TEST_CASE("batches for tune-batch have the size that is asked for") {
 TEST_CASE("the model can be cut before and after each layer of its language model") {
   Fixture fixture;
   for (const bool is_tied : {false, true}) check_stages(*fixture.model(is_tied), 2);
+}
+
+TEST_CASE("salm keeps the promises of a model") {
+  Fixture fixture;
+  const auto model = fixture.model();
+  CHECK(conformance::broken_promises(*model) == conformance::Answers{});
 }

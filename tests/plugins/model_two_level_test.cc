@@ -6,6 +6,7 @@
 #include "common/temporary_folder.h"
 #include "compare/reference_file.h"
 #include "plugins/two_level/made_model.h"
+#include "s2s/conformance.h"
 #include "s2s/nn/token_sampling.h"
 #include "weights/safetensors.h"
 
@@ -277,4 +278,12 @@ TEST_CASE("CSM rows with labels of book 0 only train the backbone") {
   terms.total.backward();
   CHECK(std::isfinite(value(terms.total)));
   CHECK(model->metrics_of(model->evaluate(rows)).count("depth_loss") == 0);
+}
+
+TEST_CASE("moshi and csm keep the promises of a model") {
+  TwoLevelModels fixture;
+  for (const char* options : {kMoshi, kCsm}) {
+    const auto model = fixture.make(options);
+    CHECK(conformance::broken_promises(*model, two_level_batch({6, 4})) == conformance::Answers{});
+  }
 }

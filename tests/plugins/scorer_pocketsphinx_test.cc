@@ -28,7 +28,7 @@ std::unique_ptr<Scorer> make_scorer(const std::map<std::string, std::string>& op
   Config node = Config::map();
   node["name"] = Config::scalar("pocketsphinx");
   for (const auto& [key, value] : options) node[key] = Config::scalar(value);
-  BuildContext context;
+  ScorerContext context;
   context.path = "trainer.scorer";
   return installed ? registries.create<Scorer>(node, context) : nullptr;
 }

@@ -1,6 +1,8 @@
 #pragma once
 // What components get while they are built, beside their own options.
 
+#include <c10/core/Device.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -44,6 +46,12 @@ struct DataContext : BuildContext {
   /// Place on the data axis of the mesh.
   int64_t data_rank = 0;
   int64_t data_size = 1;
+};
+
+/// For the kind `scorer`.
+struct ScorerContext : BuildContext {
+  /// That of the run: where a recognizer with weights may compute.
+  at::Device device = at::kCPU;
 };
 
 /// For the kinds `communicator` and `strategy`.

@@ -18,6 +18,7 @@
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/logger.h"
 #include "s2s/kinds/metric.h"
+#include "s2s/kinds/model.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/scorer.h"
@@ -76,5 +77,13 @@ Answers broken_promises(const std::function<std::unique_ptr<RunLogger>()>& make,
 /// Checks a scorer: it returns one text for each clip, also for silence, for a clip of another
 /// sample rate, and for no clips.
 Answers broken_promises(Scorer& scorer);
+
+/// Checks a materialized model on a batch: the total loss is a finite number with a gradient, the
+/// same with the same random numbers, and the other losses are detached; evaluate() always measures
+/// the same, and metric_names() knows it; every parameter has one row in the plan, one name in
+/// checkpoints, and is in one part of stages(), if there are any.
+Answers broken_promises(Model& model, const Batch& batch);
+/// The same on a batch that the model makes (MakesProbeBatches).
+Answers broken_promises(Model& model);
 
 }  // namespace s2s::conformance

@@ -74,8 +74,10 @@ double frame_length_of(const Config* data);
 /// Errors: [model/sample-rate].
 void check_sample_rate(const std::string& part, int64_t rate_hz, const Config* data,
                        const std::string& key);
-/// Checks that the part makes one frame per frame of the model. Errors: [model/frame-rate].
-void check_frame_rate(const std::string& part, double rate_hz, double frame_length_s);
+/// Checks that the part makes one frame per frame of the model. option: of the model, the number of
+/// frames that are joined to one of `rate_hz`; "": there is none. Errors: [model/frame-rate].
+void check_frame_rate(const std::string& part, double rate_hz, double frame_length_s,
+                      const std::string& option = "", int64_t joined = 1);
 
 /// The first channel of an audio file, [S] float32, resampled to `sample_rate_hz`: a speaker's
 /// voice that options name. Errors: [data/missing-file], [data/unreadable-audio],

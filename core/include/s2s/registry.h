@@ -50,7 +50,7 @@ S2S_KIND(Communicator, "communicator", ProcessContext);
 S2S_KIND(DataSource, "data", DataContext);
 S2S_KIND(Tokenizer, "tokenizer", BuildContext);
 S2S_KIND(Metric, "metric", BuildContext);
-S2S_KIND(Scorer, "scorer", BuildContext);
+S2S_KIND(Scorer, "scorer", ScorerContext);
 S2S_KIND(RunLogger, "logger", BuildContext);
 S2S_KIND(Optimizer, "optimizer", BuildContext);
 S2S_KIND(Schedule, "schedule", BuildContext);

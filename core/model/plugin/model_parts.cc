@@ -18,12 +18,19 @@ namespace {
                   std::to_string(tokenizer_size));
 }
 
-[[noreturn]] void throw_frame_rate(const std::string& part, double rate_hz, double frame_length_s) {
+[[noreturn]] void throw_frame_rate(const std::string& part, double rate_hz, double frame_length_s,
+                                   const std::string& option, int64_t joined) {
+  const double wanted = rate_hz * static_cast<double>(joined) * frame_length_s;
+  std::string expected = "equal rates";
+  if (!option.empty() && std::round(wanted) >= 1 && std::abs(wanted - std::round(wanted)) < 1e-6) {
+    expected = option + ": " + std::to_string(std::llround(wanted));
+  }
   throw Error(ExitCode::kConfig, "model/frame-rate",
-              part + " has " + std::to_string(rate_hz) + " frames per second, but " +
-                  "data.frame_length is " + std::to_string(frame_length_s) + " s (" +
+              part + " has " + std::to_string(rate_hz) + " frames per second" +
+                  (joined > 1 ? " (" + option + ": " + std::to_string(joined) + ")" : "") +
+                  ", but data.frame_length is " + std::to_string(frame_length_s) + " s (" +
                   std::to_string(1 / frame_length_s) +
-                  " frames per second)\n  expected: equal rates");
+                  " frames per second)\n  expected: " + expected);
 }
 
 [[noreturn]] void throw_sample_rate(const std::string& part, int64_t rate_hz,
@@ -98,9 +105,10 @@ void check_sample_rate(const std::string& part, int64_t rate_hz, const Config* d
   if (data_rate_hz != rate_hz) throw_sample_rate(part, rate_hz, "data." + key, data_rate_hz);
 }
 
-void check_frame_rate(const std::string& part, double rate_hz, double frame_length_s) {
+void check_frame_rate(const std::string& part, double rate_hz, double frame_length_s,
+                      const std::string& option, int64_t joined) {
   if (std::abs(rate_hz * frame_length_s - 1) > 1e-6) {
-    throw_frame_rate(part, rate_hz, frame_length_s);
+    throw_frame_rate(part, rate_hz, frame_length_s, option, joined);
   }
 }
 

@@ -251,7 +251,7 @@ std::vector<NamedLogger> RunBuilder::loggers() const {
 std::unique_ptr<Scorer> RunBuilder::scorer() const {
   const Config& node = node_at(config_, "model.scoring_asr");
   if (node.entries().empty()) return nullptr;
-  return registries_.create<Scorer>(node, context("model.scoring_asr"));
+  return registries_.create<Scorer>(node, {context("model.scoring_asr"), device()});
 }
 
 std::map<std::string, ShareFactory> RunBuilder::validation_sources(

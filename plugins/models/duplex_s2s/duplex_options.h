@@ -92,6 +92,7 @@ struct StageOptions {
 
 struct DuplexOptions {
   Config llm, encoder, codec;
+  int64_t codec_frames = 1;
   ModalityAdapterOptions modality_adapter;
   TokenIdOptions tokens;
   double text_loss_weight = 3;
@@ -113,6 +114,9 @@ struct DuplexOptions {
     v("llm", llm, "language model: its name and options");
     v("encoder", encoder, "speech encoder: its name and options");
     v("codec", codec, "audio codec: its name and options");
+    v("codec_frames", codec_frames,
+      "frames of the codec that make one frame of the model, with as many times its codebooks",
+      at_least(1));
     v("modality_adapter", modality_adapter, "module between encoder and language model");
     v("tokens", tokens, "special token ids");
     v("text_loss_weight", text_loss_weight, "loss weight of the text channel", at_least(0));

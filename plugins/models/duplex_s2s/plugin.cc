@@ -3,6 +3,7 @@
 #include "duplex_errors.h"
 #include "duplex_model.h"
 #include "s2s/model_parts.h"
+#include "s2s/nn/grouped_codec.h"
 
 namespace s2s::duplex {
 namespace {
@@ -14,12 +15,14 @@ void build_codec(const DuplexOptions& options, const Config& model, const ModelC
     parts.codebook_size = options.codec.find("codebook_size")->as_int("model.codec.codebook_size");
     return;  // batches contain the codes
   }
-  parts.codec = build_part<Codec>(options.codec, model, "codec", context);
+  parts.codec =
+      group_frames(build_part<Codec>(options.codec, model, "codec", context), options.codec_frames);
   const CodecShape shape = parts.codec->shape();
   parts.num_codebooks = shape.num_codebooks;
   parts.codebook_size = shape.codebook_size;
   check_sample_rate("model.codec", shape.sample_rate_hz, context.data, "target_sample_rate");
-  check_frame_rate("model.codec", shape.frame_rate_hz(), parts.frame_length_s);
+  check_frame_rate("model.codec", shape.frame_rate_hz(), parts.frame_length_s, "model.codec_frames",
+                   options.codec_frames);
 }
 
 /// Refuses options of the user-text head that have no effect, and warns about weak combinations.

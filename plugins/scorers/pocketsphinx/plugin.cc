@@ -5,7 +5,7 @@
 namespace s2s::pocketsphinx {
 namespace {
 
-std::unique_ptr<Scorer> create(const Config& config, const BuildContext& context) {
+std::unique_ptr<Scorer> create(const Config& config, const ScorerContext& context) {
   return std::make_unique<PocketsphinxScorer>(
       read_options<PocketsphinxOptions>(config, context.path));
 }

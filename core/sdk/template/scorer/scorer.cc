@@ -130,7 +130,7 @@ std::vector<std::string> Scorer::transcribe(const std::vector<s2s::AudioClip>& c
   return texts;
 }
 
-std::unique_ptr<s2s::Scorer> create(const s2s::Config& options, const s2s::BuildContext& context) {
+std::unique_ptr<s2s::Scorer> create(const s2s::Config& options, const s2s::ScorerContext& context) {
   auto read = s2s::read_options<Options>(options, context.path);
   read.program = fs::path(s2s::resolve_path(read.program, context.base_dir)).lexically_normal();
   return std::make_unique<Scorer>(read, context.path);

@@ -45,6 +45,6 @@ class Scorer final : public s2s::Scorer {
   std::vector<std::string> notes_;
 };
 
-std::unique_ptr<s2s::Scorer> create(const s2s::Config& options, const s2s::BuildContext& context);
+std::unique_ptr<s2s::Scorer> create(const s2s::Config& options, const s2s::ScorerContext& context);
 
 }  // namespace PLUGIN_NAME

@@ -26,7 +26,7 @@ void expect(bool holds, const std::string& what) {
 /// s at 16 kHz.
 std::vector<std::string> transcripts_of(const std::string& program, const std::string& more = "") {
   const at::Tensor tone_S = at::sin(at::arange(16000, at::kFloat) * 0.1) * 0.5;
-  s2s::BuildContext context;
+  s2s::ScorerContext context;
   context.path = "model.scoring_asr";
   const std::string json = R"({"program": ")" + program + "\"" + more + "}";
   const auto scorer = PLUGIN_NAME::create(s2s::parse_json(json, "options"), context);
