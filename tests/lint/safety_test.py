@@ -25,7 +25,7 @@ RULES = [
     (r"std::ifstream\b", "read_small_file (s2s/foreign_text.h) or files/line_file.h",
      {"apps/s2s_run/bench/bench_parallel.cc": "/proc/self/status",
       "apps/s2s_run/bench/bench_model.cc": "/proc/self/stat",
-      "core/training/run/manifest.cc": "/proc/self/cmdline",
+      "core/training/provenance/manifest.cc": "/proc/self/cmdline",
       "apps/s2s_run/launch/launch_files.cc": "/proc/self/cmdline"}),
     (r"std::w?c?regex\b|<regex>", "Regex (base/regex.h)", {}),
     (r"\bpopen\(|\bstd::system\(|[^.\w>]system\(", "posix_spawn of an absolute path", {}),

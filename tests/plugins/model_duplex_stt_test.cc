@@ -12,8 +12,6 @@
 #include "common/temporary_folder.h"
 #include "plan/plan_check.h"
 #include "plugins/duplex_stt/stt_fixture.h"
-#include "plugins/stage_parts.h"
-#include "s2s/conformance.h"
 #include "s2s/nn/token_sampling.h"
 #include "weights/safetensors.h"
 
@@ -398,14 +396,4 @@ TEST_CASE("batches that lack what an option reads are refused") {
   Batch packed = text_batch();
   packed.documents = {{0, 0, 3}, {0, 3, 3}};
   CHECK(id_of_losses(*user, packed) == "model/packed-text");
-}
-
-TEST_CASE("the model can be cut before and after each layer of its language model") {
-  SttFixture f;
-  check_stages(*f.model(kUserText), 2);
-}
-
-TEST_CASE("duplex_stt keeps the promises of a model") {
-  SttFixture f;
-  CHECK(conformance::broken_promises(*f.model(kUserText)) == conformance::Answers{});
 }

@@ -3,7 +3,7 @@
 
 usage: nemo_experiment.py     (a Python with NeMo: tests/reference/requirements-nemo.txt)
 The results are in tests/core/checkpoint/checkpoint_name_test.cc,
-tests/core/run/early_stopping_test.cc and tests/cli/nemo_experiment_test.cc.
+tests/core/observers/early_stopping_test.cc and tests/cli/nemo_experiment_test.cc.
 """
 import dataclasses
 

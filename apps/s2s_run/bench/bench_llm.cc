@@ -13,7 +13,7 @@
 
 #include "base/io_errors.h"
 #include "base/machine.h"
-#include "run/device_trace.h"
+#include "profile/device_trace.h"
 #include "s2s/scores/turn_taking.h"
 #include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/bench_device.h"

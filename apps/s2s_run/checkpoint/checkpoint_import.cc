@@ -13,8 +13,8 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "config/load_config.h"
+#include "provenance/manifest.h"
 #include "run/described_model.h"
-#include "run/manifest.h"
 #include "run/run.h"
 #include "run/run_config.h"
 #include "run/run_processes.h"
@@ -97,7 +97,7 @@ void write(const ImportArguments& arguments, const Config& config, Built& built)
   write_first_checkpoint(arguments.output, *built.model, [&](const std::string& place) {
     const RunFolder folder(place);
     folder.write_config(effective_text(config));
-    folder.write_manifest(run_manifest(built.setup));
+    folder.write_manifest(run_manifest(built.setup.host()));
     if (built.tokenizer) folder.keep_copies(kTokenizerCopy, built.tokenizer->files());
     folder.keep_copies(kLlmCopy, llm_files(config));
   });

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "run/metrics_stream.h"
+#include "observers/metrics_stream.h"
 #include "run/run.h"
 #include "run/run_processes.h"
 #include "train/run_folder.h"

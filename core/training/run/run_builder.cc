@@ -15,7 +15,7 @@
 #include "config/distrusted_files.h"
 #include "nn/lora.h"
 #include "nn/operators.h"
-#include "run/logged_options.h"
+#include "provenance/logged_options.h"
 #include "run/numerics.h"
 #include "run/pretrained_parts.h"
 #include "run/unknown_text.h"

@@ -10,7 +10,7 @@
 #include "base/warnings.h"
 #include "eval/metrics/named_metric.h"
 #include "eval/metrics/shared_sets.h"
-#include "run/run_loggers.h"
+#include "observers/run_loggers.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/communicator.h"
 #include "s2s/kinds/device_kernels.h"

@@ -6,8 +6,8 @@
 #include "config/config_tree.h"
 #include "config/load_config.h"
 #include "config/secrets.h"
-#include "run/logged_options.h"
-#include "run/manifest.h"
+#include "provenance/logged_options.h"
+#include "provenance/manifest.h"
 #include "run/training_run.h"
 
 namespace s2s::run {

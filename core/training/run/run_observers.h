@@ -8,11 +8,11 @@
 
 #include "checkpoint/checkpoint_copies.h"
 #include "checkpoint/checkpoint_observer.h"
-#include "run/early_stopping.h"
-#include "run/progress_observer.h"
-#include "run/recorded_steps.h"
+#include "observers/early_stopping.h"
+#include "observers/progress_observer.h"
+#include "observers/recorded_steps.h"
+#include "profile/step_profiler.h"
 #include "run/run_preparation.h"
-#include "run/step_profiler.h"
 #include "train/metrics_file.h"
 
 namespace s2s::run {

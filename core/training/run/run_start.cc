@@ -17,8 +17,8 @@
 #include "config/config_tree.h"
 #include "config/load_config.h"
 #include "config/secrets.h"
-#include "run/manifest.h"
-#include "run/snapshot.h"
+#include "provenance/manifest.h"
+#include "provenance/snapshot.h"
 #include "train/train_errors.h"
 
 namespace s2s::run {
@@ -58,7 +58,7 @@ std::string jump_of_learning_rate(const Config& before, const Run& setup, const 
 /// Logs the differences from the configuration and the plugins of the previous start.
 void report_changes(const RunFolder& folder, const Run& setup, const RunParts& parts,
                     int64_t steps_done, Log& log) {
-  const std::string plugins = plugin_changes(folder.file("manifest.json"), setup);
+  const std::string plugins = plugin_changes(folder.file("manifest.json"), setup.host());
   if (!plugins.empty()) log.warning(plugins);
   if (!std::filesystem::exists(folder.file("config.yaml"))) return;
   // Compare both as stored, with secrets removed: the environment may have changed.
@@ -170,7 +170,7 @@ void write_run_files(const Run& setup, const RunFolder& folder, const RunStart& 
   if (goes_on && !is_weights_only(start.checkpoint))
     report_changes(folder, setup, parts, steps_done, log);
   folder.write_config(effective_text(setup.config()));
-  json manifest = run_manifest(setup);
+  json manifest = run_manifest(setup.host());
   manifest["run_id"] = run_id_of(folder.file("manifest.json"));
   folder.write_manifest(manifest);
   write_snapshot(folder, setup.builder().settings().exp_manager.files_to_copy,

@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "base/machine.h"
+#include "profile/run_times.h"
 #include "run/bad_steps.h"
 #include "run/run_observers.h"
 #include "run/run_preparation.h"
-#include "run/run_times.h"
 #include "run/training_validation.h"
 
 namespace s2s::run {

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "eval/metrics/monitored_metric.h"
-#include "run/parameter_histograms.h"
+#include "observers/parameter_histograms.h"
 
 namespace s2s::run {
 namespace {

@@ -8,7 +8,6 @@
 
 namespace {
 
-using s2s::BuildContext;
 using s2s::Config;
 using s2s::DataContext;
 using s2s::Registries;
@@ -33,7 +32,8 @@ struct Parts {
     registries.of<s2s::DataSource>().add(data);
     s2s::Component<s2s::Scorer> scorer;
     scorer.name = "quiet";
-    scorer.create = [](const Config&, const BuildContext& context) -> std::unique_ptr<s2s::Scorer> {
+    scorer.create = [](const Config&,
+                       const s2s::ScorerContext& context) -> std::unique_ptr<s2s::Scorer> {
       context.warn(context.path);
       return std::make_unique<QuietScorer>();
     };

@@ -1,4 +1,4 @@
-#include "run/snapshot.h"
+#include "provenance/snapshot.h"
 
 #include <fmt/format.h>
 #include <link.h>
@@ -10,8 +10,8 @@
 
 #include "base/atomic_file.h"
 #include "base/text.h"
-#include "run/git_state.h"
-#include "run/recorded_variables.h"
+#include "provenance/git_state.h"
+#include "provenance/recorded_variables.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr uintmax_t kFileBytes = uintmax_t{1} << 20, kAllBytes = uintmax_t{16} << 20;
+constexpr uintmax_t kCopiedBytes = uintmax_t{1} << 20, kAllBytes = uintmax_t{16} << 20;
 
 /// The GNU build id of a loaded object, or "".
 std::string build_id_of(const dl_phdr_info& object) {
@@ -92,7 +92,7 @@ std::vector<std::string> copy_modified(const GitState& git, const fs::path& to) 
     std::error_code problem;
     const fs::path from = fs::path(git.root) / name;
     const uintmax_t size = fs::file_size(from, problem);
-    if (problem || !fs::is_regular_file(fs::symlink_status(from)) || size > kFileBytes ||
+    if (problem || !fs::is_regular_file(fs::symlink_status(from)) || size > kCopiedBytes ||
         used + size > kAllBytes) {
       left_out.push_back(name);
       continue;

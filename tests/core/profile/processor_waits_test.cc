@@ -1,4 +1,4 @@
-#include "run/processor_waits.h"
+#include "profile/processor_waits.h"
 
 #include <doctest/doctest.h>
 #include <sched.h>

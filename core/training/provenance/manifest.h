@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "run/run.h"
+#include "plugin/plugin_host.h"
 
 namespace s2s::run {
 
 /// Versions, plugins with file hashes, host, git commit of the working folder and command line.
-nlohmann::json run_manifest(const Run& setup);
+nlohmann::json run_manifest(const PluginHost& host);
 
 /// The `run_id` in the manifest at `path`, which a run keeps when it resumes: eight characters of
 /// a-z and 0-9. A new one when there is no such manifest.
@@ -19,6 +19,6 @@ std::string run_id_of(const std::string& path);
 /// Returns the warning [run/other-plugin] when plugins were loaded from other files, or when `path`
 /// is not a manifest. Files are compared by content, so a moved file counts as the same. Returns ""
 /// when all files are the same or `path` does not exist.
-std::string plugin_changes(const std::string& path, const Run& setup);
+std::string plugin_changes(const std::string& path, const PluginHost& host);
 
 }  // namespace s2s::run

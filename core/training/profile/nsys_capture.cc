@@ -1,4 +1,4 @@
-#include "run/nsys_capture.h"
+#include "profile/nsys_capture.h"
 
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-#include "run/git_state.h"
+#include "provenance/git_state.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "run/parameter_histograms.h"
+#include "observers/parameter_histograms.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>

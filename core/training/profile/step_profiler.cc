@@ -1,12 +1,12 @@
-#include "run/step_profiler.h"
+#include "profile/step_profiler.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/atomic_file.h"
-#include "run/device_trace.h"
-#include "run/nsys_capture.h"
+#include "profile/device_trace.h"
+#include "profile/nsys_capture.h"
 
 namespace s2s::run {
 

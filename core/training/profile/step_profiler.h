@@ -9,7 +9,7 @@
 
 #include "comm/comm_waits.h"
 #include "config/run_blocks.h"
-#include "run/module_ranges.h"
+#include "profile/module_ranges.h"
 #include "train/step_report.h"
 
 namespace s2s::run {

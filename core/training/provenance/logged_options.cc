@@ -1,4 +1,4 @@
-#include "run/logged_options.h"
+#include "provenance/logged_options.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "config/scalar.h"
 #include "config/secrets.h"
 #include "config/url_secrets.h"
-#include "run/recorded_variables.h"
+#include "provenance/recorded_variables.h"
 
 namespace s2s::run {
 namespace {

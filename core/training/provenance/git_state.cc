@@ -1,4 +1,4 @@
-#include "run/git_state.h"
+#include "provenance/git_state.h"
 
 #include <c10/util/hash.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "run/recorded_variables.h"
+#include "provenance/recorded_variables.h"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // LibTorch's wheels are built with Kineto. Its headers ask for the macro before they declare the
 // result's real type.
 #define USE_KINETO
-#include "run/device_trace.h"
+#include "profile/device_trace.h"
 
 #include <ATen/DeviceAccelerator.h>
 #include <kineto/ActivityTraceInterface.h>

@@ -1,4 +1,4 @@
-#include "run/early_stopping.h"
+#include "observers/early_stopping.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "run/run_times.h"
+#include "profile/run_times.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>

@@ -1,4 +1,4 @@
-#include "run/module_ranges.h"
+#include "profile/module_ranges.h"
 
 #include <ATen/record_function.h>
 

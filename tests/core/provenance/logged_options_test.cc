@@ -1,4 +1,4 @@
-#include "run/logged_options.h"
+#include "provenance/logged_options.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "run/metrics_stream.h"
+#include "observers/metrics_stream.h"
 
 #include <poll.h>
 #include <unistd.h>

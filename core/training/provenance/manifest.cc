@@ -1,4 +1,4 @@
-#include "run/manifest.h"
+#include "provenance/manifest.h"
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 
 #include "base/foreign_json.h"
 #include "config/secrets.h"
-#include "run/git_state.h"
+#include "provenance/git_state.h"
 #include "s2s/foreign_text.h"
 #include "s2s/plugin_note.h"
 
@@ -45,9 +45,9 @@ json host_facts() {
           {"threads", at::get_num_threads()}};
 }
 
-json plugin_facts(const Run& setup) {
+json plugin_facts(const PluginHost& host) {
   json plugins = json::array();
-  for (const LoadedPlugin& plugin : setup.host().loaded()) {
+  for (const LoadedPlugin& plugin : host.loaded()) {
     json serves = json::array();
     for (const ComponentId& id : plugin.serves) serves.push_back(id.kind + ":" + id.name);
     plugins.push_back({{"name", plugin.facts.name},
@@ -92,7 +92,7 @@ std::string other_plugins(const json& recorded, const json& loaded) {
 
 }  // namespace
 
-json run_manifest(const Run& setup) {
+json run_manifest(const PluginHost& host) {
   std::error_code ignored;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return {{"s2s", S2S_VERSION_TEXT},
@@ -101,7 +101,7 @@ json run_manifest(const Run& setup) {
           {"command_line", command_line()},
           {"git_commit", read_git_state(fs::current_path(ignored)).commit},
           {"host", host_facts()},
-          {"plugins", plugin_facts(setup)}};
+          {"plugins", plugin_facts(host)}};
 }
 
 std::string run_id_of(const std::string& path) {
@@ -120,7 +120,7 @@ std::string run_id_of(const std::string& path) {
   return id;
 }
 
-std::string plugin_changes(const std::string& path, const Run& setup) {
+std::string plugin_changes(const std::string& path, const PluginHost& host) {
   if (!fs::exists(path)) return {};
   const auto not_comparable = [&](const char* reason) {
     return fmt::format(
@@ -130,7 +130,7 @@ std::string plugin_changes(const std::string& path, const Run& setup) {
   };
   try {
     const json recorded = parse_foreign_json(read_small_file(path));
-    const std::string lines = other_plugins(recorded.at("plugins"), plugin_facts(setup));
+    const std::string lines = other_plugins(recorded.at("plugins"), plugin_facts(host));
     if (lines.empty()) return {};
     return fmt::format(
         "[run/other-plugin] {}: plugins come from other files than in the run so far; expected the "

@@ -1,4 +1,4 @@
-#include "run/run_loggers.h"
+#include "observers/run_loggers.h"
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>

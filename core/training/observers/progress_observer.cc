@@ -1,4 +1,4 @@
-#include "run/progress_observer.h"
+#include "observers/progress_observer.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/progress_bar.h"
-#include "run/processor_waits.h"
+#include "profile/processor_waits.h"
 #include "train/step_report.h"
 
 namespace s2s::run {
