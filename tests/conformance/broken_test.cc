@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "conformance/says.h"
 #include "core/duplex/table_tokenizer.h"
 #include "plugins/built_plugins.h"
 #include "s2s/conformance.h"
@@ -11,15 +12,9 @@
 using namespace s2s;
 using s2s::conformance::broken_promises;
 using s2s::test::BuiltPlugins;
+using s2s::test::says;
 
 namespace {
-
-bool says(const conformance::Answers& answers, const std::string& part) {
-  for (const std::string& answer : answers) {
-    if (answer.find(part) != std::string::npos) return true;
-  }
-  return false;
-}
 
 /// A good language model behind a forward that looks ahead.
 class LooksAhead : public Backbone {

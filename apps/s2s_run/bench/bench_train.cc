@@ -37,18 +37,17 @@ class ClockedStrategy : public ParallelStrategy {
     is_before_forward_ = true;
     inner_.begin_step(model);
   }
-  void begin_micro_batch(Block& model, bool is_last) override {
-    inner_.begin_micro_batch(model, is_last);
+  void run_micro_batches(Model& model, const std::vector<Batch>& batches,
+                         MicroBatchPasses& passes) override {
+    inner_.run_micro_batches(model, batches, passes);
+    clock_.mark("subsampling, backward");
   }
   void scale_gradients(Block& model, double factor) override {
     inner_.scale_gradients(model, factor);
     clock_.mark("gradient norm");  // clipping
   }
   void after_update(Block& model) override { inner_.after_update(model); }
-  void finish_backward(Block& model) override {
-    clock_.mark("subsampling, backward");
-    inner_.finish_backward(model);
-  }
+  void finish_backward(Block& model) override { inner_.finish_backward(model); }
   at::Tensor grad_norm(Block& model) override {
     at::Tensor norm = inner_.grad_norm(model);
     clock_.mark("gradient norm");

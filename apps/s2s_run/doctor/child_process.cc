@@ -9,20 +9,15 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <system_error>
-#include <utility>
 
+#include "base/pipe.h"
 #include "base/write_whole.h"
 
 namespace s2s::run {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-[[noreturn]] void throw_errno(const char* what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
 
 /// Reads until the end of the pipe or the limit.
 std::string read_all(int pipe, double limit_s, bool& timed_out) {
@@ -45,49 +40,32 @@ std::string read_all(int pipe, double limit_s, bool& timed_out) {
   }
 }
 
-struct Pipe {
-  Pipe() {
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw_errno("pipe");
-  }
-  ~Pipe() {
-    ::close(ends[0]);
-    close_end();
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  /// The end that the child writes to.
-  void close_end() {
-    if (ends[1] >= 0) ::close(std::exchange(ends[1], -1));
-  }
-  int ends[2] = {-1, -1};
-};
-
 }  // namespace
 
 std::string ChildAnswer::end_text() const {
   if (timed_out) return "gave no answer in time";
-  if (end.signal != 0) return std::string("ended by signal ") + ::strsignal(end.signal);
-  return end.text();
+  return end.signal != 0 ? "ended by " + end.text() : end.text();
 }
 
 ChildAnswer run_in_child(double limit_s, const std::function<void(const Tell& tell)>& body) {
   Pipe pipe;
   const pid_t child = ::fork();
-  if (child < 0) throw_errno("fork");
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (child == 0) {
     ::setpgid(0, 0);  // its own children end with it
+    pipe.close_read_end();
     const int nowhere = ::open("/dev/null", O_WRONLY);
     ::dup2(nowhere, STDOUT_FILENO);
     ::dup2(nowhere, STDERR_FILENO);
     body([&pipe](const std::string& line) {
       const std::string text = line + "\n";
-      write_whole(pipe.ends[1], text.data(), text.size());
+      write_whole(pipe.write_end(), text.data(), text.size());
     });
     ::_exit(EXIT_SUCCESS);
   }
-  pipe.close_end();
+  pipe.close_write_end();
   ChildAnswer answer;
-  answer.text = read_all(pipe.ends[0], limit_s, answer.timed_out);
+  answer.text = read_all(pipe.read_end(), limit_s, answer.timed_out);
   if (answer.timed_out) {
     ::kill(child, SIGKILL);
     ::kill(-child, SIGKILL);
@@ -104,11 +82,11 @@ ChildAnswer run_in_child(double limit_s, const std::function<void(const Tell& te
 ChildAnswer run_command(double limit_s, const std::vector<std::string>& words) {
   Pipe pipe;
   ChildSettings settings;
-  settings.output = settings.error = pipe.ends[1];
+  settings.output = settings.error = pipe.write_end();
   ChildProcess child(words, settings);
-  pipe.close_end();
+  pipe.close_write_end();
   ChildAnswer answer;
-  answer.text = read_all(pipe.ends[0], limit_s, answer.timed_out);
+  answer.text = read_all(pipe.read_end(), limit_s, answer.timed_out);
   const std::optional<ProcessEnd> end = answer.timed_out ? std::nullopt : child.wait(limit_s);
   answer.timed_out = !end;
   if (end) answer.end = *end;

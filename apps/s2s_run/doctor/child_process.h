@@ -14,7 +14,7 @@ struct ChildAnswer {
   ProcessEnd end;
   bool timed_out = false;
   bool is_ok() const { return end.is_ok() && !timed_out; }
-  /// "ended by SIGSEGV (Segmentation fault)", "gave no answer in time", "exit code 3"
+  /// "ended by signal 11 (Segmentation fault)", "gave no answer in time", "exit code 3"
   std::string end_text() const;
 };
 

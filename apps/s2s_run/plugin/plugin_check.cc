@@ -3,7 +3,6 @@
 
 #include "plugin/plugin_check.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "base/foreign_json.h"
+#include "base/pipe.h"
 #include "plugin/plugin_errors.h"
 #include "plugin/search_path.h"
 #include "s2s/child_process.h"
@@ -79,27 +79,17 @@ bool read_report(int report, Clock::time_point deadline, LineSplitter& lines) {
 /// Errors: std::system_error when it cannot be started.
 std::optional<ProcessEnd> run_child(const std::vector<std::string>& command, int time_limit_s,
                                     const std::function<void(const std::string&)>& on_line) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    throw std::system_error(errno, std::generic_category(), "child process");
-  }
+  Pipe report;
   ChildSettings settings;
-  settings.third = ends[1];
+  settings.third = report.write_end();
   settings.has_own_group = false;  // ^C ends it, too
-  std::optional<ChildProcess> child;
-  try {
-    child.emplace(command, settings);
-  } catch (const std::system_error&) {
-    ::close(ends[0]);
-    ::close(ends[1]);
-    throw;
-  }
-  ::close(ends[1]);
+  ChildProcess child(command, settings);
+  report.close_write_end();
   LineSplitter lines(on_line);
   const auto deadline = Clock::now() + std::chrono::seconds(time_limit_s);
-  const bool is_whole = read_report(ends[0], deadline, lines);
-  ::close(ends[0]);
-  return is_whole ? child->wait(time_limit_s) : std::nullopt;
+  const bool is_whole = read_report(report.read_end(), deadline, lines);
+  report.close_read_end();
+  return is_whole ? child.wait(time_limit_s) : std::nullopt;
 }
 
 constexpr int kTimeLimitSeconds = 120;

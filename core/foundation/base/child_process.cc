@@ -59,11 +59,9 @@ class SpawnActions {
   explicit SpawnActions(const ChildSettings& settings) {
     require(posix_spawn_file_actions_init(&actions_));
     posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, settings.input.c_str(), O_RDONLY, 0);
-    const int descriptors[] = {settings.output, settings.error, settings.third};
-    for (int i = 0; i < 3; ++i) {
-      if (descriptors[i] < 0) continue;
-      posix_spawn_file_actions_adddup2(&actions_, descriptors[i], STDOUT_FILENO + i);
-    }
+    become(STDOUT_FILENO, settings.output_file, settings.output);
+    become(STDERR_FILENO, settings.error_file, settings.error);
+    become(STDERR_FILENO + 1, "", settings.third);
   }
   ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
   SpawnActions(const SpawnActions&) = delete;
@@ -71,8 +69,25 @@ class SpawnActions {
   const posix_spawn_file_actions_t* get() const { return &actions_; }
 
  private:
+  void become(int number, const std::string& file, int descriptor) {
+    if (!file.empty()) {
+      constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC;
+      posix_spawn_file_actions_addopen(&actions_, number, file.c_str(), kNew, 0600);
+    } else if (descriptor >= 0) {
+      posix_spawn_file_actions_adddup2(&actions_, descriptor, number);
+    }
+  }
+
   posix_spawn_file_actions_t actions_{};
 };
+
+/// Whoever starts us may ignore SIGCHLD. Then the system forgets how children ended.
+void remember_ends() {
+  struct sigaction action {};
+  if (::sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
+    std::signal(SIGCHLD, SIG_DFL);
+  }
+}
 
 }  // namespace
 
@@ -83,6 +98,7 @@ std::string ProcessEnd::text() const {
 
 ChildProcess::ChildProcess(std::vector<std::string> words, const ChildSettings& settings)
     : has_own_group_(settings.has_own_group), time_to_end_s_(settings.time_to_end_s) {
+  remember_ends();
   const SpawnAttributes attributes(settings);
   const SpawnActions actions(settings);
   std::vector<char*> arguments;

@@ -19,6 +19,8 @@ struct ProcessEnd {
 /// How to start a program.
 struct ChildSettings {
   std::string input = "/dev/null";  // file of standard input
+  std::string output_file;          // made anew, for standard output; "": `output`
+  std::string error_file;           // the same for standard error
   int output = -1, error = -1;      // descriptors that become standard output and error; -1: ours
   int third = -1;                   // the descriptor that becomes descriptor 3; -1: none
   std::vector<char*> environment;   // "NAME=value" and a null pointer; empty: ours

@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "base/number_text.h"
 #include "s2s/kinds/backbone.h"
 
 namespace s2s {
@@ -16,9 +17,10 @@ constexpr int64_t kAfter = INT64_MAX;
 /// The part of a tensor of a language model, and its block there. name: within the language model.
 std::pair<int64_t, std::string> part_in_llm(const std::string& name) {
   const std::string child = first_segment(name);
-  if (child != "layers") return {child == "embed_tokens" ? kBefore : kAfter, child};
-  const std::string number = first_segment(name.substr(child.size() + 1));
-  return {std::stoll(number), child + "." + number};
+  if (child == "embed_tokens") return {kBefore, child};
+  if (child != "layers" || name == child) return {kAfter, child};
+  const std::string layer = first_segment(name.substr(child.size() + 1));
+  return {read_number<int64_t>(layer).value_or(kAfter), child + "." + layer};
 }
 
 }  // namespace

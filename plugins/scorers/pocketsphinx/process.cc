@@ -1,6 +1,5 @@
 #include "process.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -54,20 +53,17 @@ TemporaryFolder::~TemporaryFolder() {
 
 Process::Process(const std::vector<std::string>& command, const fs::path& log)
     : program_(command.front()), log_(log) {
-  const int output = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (output < 0) throw cannot_write(log.string(), std::strerror(errno));
   ChildSettings settings;
-  settings.output = settings.error = output;
+  settings.output_file = log.string();
+  settings.error = STDOUT_FILENO;  // the log as well
   settings.blocks_terminal = true;
   settings.time_to_end_s = 5;
   try {
     child_.emplace(command, settings);
   } catch (const std::system_error& error) {
-    close(output);
     throw program_failed(program_, "could not be started: " + error.code().message(),
                          "  (nothing)");
   }
-  close(output);
 }
 
 void Process::wait(std::chrono::duration<double> most_silence) {

@@ -48,15 +48,32 @@ TEST_CASE("a child process reads a file, writes to descriptors and has the given
   CHECK(s2s::read_small_file(path) == "wordsmore\n");
 }
 
+TEST_CASE("output goes to new files, and one that cannot be made is an error") {
+  const TemporaryFolder folder;
+  ChildSettings settings;
+  settings.output_file = folder / "output";
+  settings.error = STDOUT_FILENO;
+  CHECK(end_of("echo said; echo complained >&2", settings).value().is_ok());
+  CHECK(s2s::read_small_file(settings.output_file) == "said\ncomplained\n");
+  settings.output_file = folder / "missing/output";
+  CHECK_THROWS_AS(end_of("true", settings), std::system_error);
+}
+
+TEST_CASE("ends are known where whoever started this process ignores SIGCHLD") {
+  std::signal(SIGCHLD, SIG_IGN);
+  CHECK(end_of("exit 3").value().exit_code == 3);
+  CHECK(end_of("exit 0").value().is_ok());
+}
+
 TEST_CASE("a child process that goes on is ended with its group, and ignored signals are not its") {
   std::signal(SIGTERM, SIG_IGN);
   ChildSettings settings;
-  settings.time_to_end_s = kLong_s;
   std::optional<ChildProcess> child;
   child.emplace(std::vector<std::string>{"/bin/sh", "-c", "sleep 600 & wait"}, settings);
   CHECK_FALSE(child->wait(0.01));
   CHECK_FALSE(child->end());
-  child.reset();  // SIGTERM reaches it; else this would take a minute
+  child->send_signal(SIGTERM);
+  CHECK(child->wait(kLong_s).value().signal == SIGTERM);
   std::signal(SIGTERM, SIG_DFL);
   // One that ignores SIGTERM is killed.
   settings.time_to_end_s = 0.05;

@@ -1,8 +1,5 @@
 #include "program.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <optional>
 #include <system_error>
 
@@ -29,28 +26,13 @@ s2s::Error failed(const std::string& program, const std::string& what, const std
           program + " " + what + "; expected exit code 0; the end of its log:\n  " + end_of(log)};
 }
 
-/// A file for the program's output.
-class NewFile {
- public:
-  explicit NewFile(const std::string& path)
-      : descriptor_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {}
-  ~NewFile() { close(descriptor_); }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 }  // namespace
 
 void run_program(const std::string& program, const ProgramFiles& files, double timeout_s) {
-  const NewFile output(files.output), log(files.log);
   s2s::ChildSettings settings;
   settings.input = files.input;
-  settings.output = output.descriptor();
-  settings.error = log.descriptor();
+  settings.output_file = files.output;
+  settings.error_file = files.log;
   std::optional<s2s::ProcessEnd> end;
   try {
     end = s2s::ChildProcess({program}, settings).wait(timeout_s);
