@@ -2,32 +2,11 @@
 
 #include "files/command_rules.h"
 #include "s2s_run/config/config_arguments.h"
-#include "s2s_run/config/foreign_keys.h"
 #include "s2s_run/data/data_set_files.h"
 #include "s2s_run/data/data_synth.h"
-#include "s2s_run/engines/engine_file.h"
 #include "s2s_run/plan/plan_inputs.h"
 
 namespace s2s::run {
-
-namespace {
-
-void translate_config(const std::vector<std::string>& llms, Config& config, Findings& findings,
-                      ConfigNotes& notes) {
-  translate_engine_blocks(config, findings, notes);
-  translate_engine_file(config, findings, notes);
-  translate_strategy(config, findings, notes);
-  translate_nemo_model(config, findings, notes);
-  translate_parts(config, findings, notes);
-  complete_lora(config, findings, notes);
-  translate_epochs(config, findings, notes);
-  translate_loggers(config, findings, notes);
-  translate_profile(config, findings, notes);
-  name_data_sources(config, notes);
-  name_language_model(config, llms, findings, notes);
-}
-
-}  // namespace
 
 void add_allow_commands(const Command& command) {
   command.flag(
@@ -37,8 +16,6 @@ void add_allow_commands(const Command& command) {
 
 void setup_subcommands(const Command& program) {
   Invocation& invocation = program.invocation();
-  invocation.translate = translate_config;
-  invocation.instead_of = instead_of;
   invocation.communicator = [](bool on_gpus) { return on_gpus ? "nccl" : "gloo"; };
   invocation.add_blocks = [](auto& blocks) { blocks["data.synth"] = configured_set_options(); };
   invocation.make_data = [](const Config& config) { make_configured_set(config, "."); };

@@ -2,7 +2,7 @@
 
     python tests/agreement/advice.py BIN_FOLDER SOURCE_FOLDER
 
-The table of advice stands in apps/s2s_run/config/foreign_keys.cc. Of each text, each "write KEY" or
+The table of advice is in core/interop/translate/advice.cc. Of each text, each "write KEY" or
 "write KEY: VALUE" is typed into the configurations of the source; one of them has to take it: no
 unknown key, no unknown plugin, no value of another type.
 """
@@ -27,7 +27,7 @@ REFUSALS = ("config/unknown-key", "config/type", "config/choice", "plugin/unknow
 
 def table(source):
     """(path, key, text) of each entry."""
-    text = (source / "apps/s2s_run/config/foreign_keys.cc").read_text()
+    text = (source / "core/interop/translate/advice.cc").read_text()
     strings = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
 
     def joined(literal):
@@ -35,9 +35,9 @@ def table(source):
 
     named = {name: joined(value) for name, value in
              re.findall(r"constexpr const char\* (k\w+) =\s*" + strings + ";", text)}
-    entry = r'Advice\{\s*"([^"]*)",\s*"([^"]+)",\s*(?:(k\w+)|' + strings + r")\}"
-    return [(path, key, named[name] if name else joined(value))
-            for path, key, name, value in re.findall(entry, text)]
+    entry = r'advice\(\s*"([^"]+)",\s*(?:(k\w+)|' + strings + r")\)"
+    return [(*("." + key).rsplit(".", 1), named[name] if name else joined(value))
+            for key, name, value in re.findall(entry, text)]
 
 
 def advised(path, text):

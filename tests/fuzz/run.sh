@@ -149,7 +149,7 @@ launcher=$(command -v ccache || true)
 compile() {  # compile UNIT NAME
   $launcher clang++ -std=c++20 -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
     -fno-sanitize-recover=undefined -DFMT_HEADER_ONLY=1 -iquote . -Icore/include \
-    -Icore/foundation -Icore/data -Icore/model -Icore/training -Itests -Iplugins \
+    -Icore/foundation -Icore/data -Icore/model -Icore/interop -Icore/training -Itests -Iplugins \
     -Iplugins/tokenizers/sentencepiece -isystem "$torch/include" \
     -isystem "$torch/include/torch/csrc/api/include" -Ds2s_plugin_register="register_$2" \
     -Ds2s_plugin_note_v1="note_$2" -c "$1" -o "$work/objects/$(basename "$1" .cc).o"

@@ -15,8 +15,8 @@ WARNING = re.compile(r'"\[([a-z]+/[a-z0-9-]+)\] ')
 # Made of parts: grep for the id would not find it.
 PARTS = re.compile(r'ExitCode::k\w+,\s*(?:std::string\()?"[a-z]+/"')
 
-SOURCES = ("core/foundation", "core/data", "core/model", "core/training", "core/include", "plugins",
-           "apps")
+SOURCES = ("core/foundation", "core/data", "core/model", "core/interop",
+           "core/training", "core/include", "plugins", "apps")
 # No test names them yet. An entry goes when a test comes; none may be added for a new id.
 UNTESTED = {
     # They need a GPU, or a broken machine.

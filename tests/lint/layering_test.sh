@@ -22,7 +22,8 @@ complain "a plugin includes one of core's rooms" \
 complain "a plugin includes another plugin" \
   "$(grep -rnE "#include \"(\.\./|plugins/|($kinds)/)" plugins --include='*.h' --include='*.cc')"
 complain "a plugin links another plugin or core's inside" \
-  "$(grep -rnE "LIBRARIES[^)]*s2s_|S2S_CORE_INCLUDES|core/(foundation|data|model|training)" \
+  "$(grep -rnE \
+    "LIBRARIES[^)]*s2s_|S2S_CORE_INCLUDES|core/(foundation|data|model|interop|training)" \
     plugins --include=CMakeLists.txt)"
 
 # The SDK's headers name only the standard library, LibTorch and each other.

@@ -10,7 +10,7 @@ import sys
 
 PLUGIN = re.compile(r'S2S_PLUGIN\((.*?)\)\s*\{', re.DOTALL)
 LITERAL = re.compile(r'"((?:\\.|[^"\\])*)"')
-FOLDERS = ("include", "foundation", "data", "model", "training", "conformance", "sdk")
+FOLDERS = ("include", "foundation", "data", "model", "interop", "training", "conformance", "sdk")
 
 # Words of the field, or of files that core reads: of these only the quoted name and kind:name
 # count. Of the last ones only kind:name counts: a type of device, which LibTorch gives, and a key
@@ -31,7 +31,7 @@ OTHERS = [
     (r"^core/data/(streams|conversations|text)/", r'"conversations"'),  # a key of NeMo, ShareGPT
     (r"^core/data/loader/change_cuts", r'"cer"'),  # a field of cuts
     (r"^core/training/eval/report/", r'(?i)"(wer|bleu)"'),  # columns of examples
-    (r"^core/data/conversations/", r"(?i)gemma|qwen"),  # prompt formats of families
+    (r"^core/interop/", r""),  # what other frameworks call our components
 ]
 
 

@@ -47,8 +47,8 @@ def findings_of(root, path):
 
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
-    folders = ("core/include", "core/foundation", "core/data", "core/model", "core/training",
-               "plugins", "apps")
+    folders = ("core/include", "core/foundation", "core/data", "core/model", "core/interop",
+               "core/training", "plugins", "apps")
     paths = [path for folder in folders
              for path in sorted((root / folder).rglob("*")) if path.suffix in (".cc", ".h")]
     findings = [finding for path in paths for finding in findings_of(root, path)]

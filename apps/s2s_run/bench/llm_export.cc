@@ -7,6 +7,7 @@
 
 #include "base/atomic_file.h"
 #include "config/config_tree.h"
+#include "s2s/foreign_class.h"
 #include "s2s/nn/weights.h"
 #include "s2s_run/bench/llm_training.h"
 #include "s2s_run/new_output.h"

@@ -7,10 +7,10 @@
 #include <filesystem>
 
 #include "config/config_errors.h"
+#include "hf/hf.h"
 #include "nn/operators.h"
 #include "s2s/nn/initial_values.h"
 #include "s2s/nn/losses.h"
-#include "s2s_run/config/foreign_keys.h"
 #include "train/gradient_update.h"
 
 namespace s2s::run {
@@ -53,7 +53,7 @@ Config llm_node(const std::string& model, const PluginHost& host) {
   }
   Findings findings;
   ConfigNotes notes;
-  name_language_model(config, families, findings, notes);
+  interop::name_language_model(config, families, findings, notes);
   findings.throw_if_any();
   return config["model"]["llm"];
 }

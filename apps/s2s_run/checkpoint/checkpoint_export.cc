@@ -21,6 +21,7 @@
 #include "run/described_model.h"
 #include "run/run_config.h"
 #include "run/run_processes.h"
+#include "s2s/foreign_class.h"
 #include "s2s/foreign_text.h"
 #include "s2s/nn/weights.h"
 #include "s2s/registry.h"

@@ -14,6 +14,7 @@
 #include "compare/compare.h"
 #include "nn/lora.h"
 #include "run/run.h"
+#include "s2s/foreign_class.h"
 #include "s2s/foreign_text.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/weights.h"

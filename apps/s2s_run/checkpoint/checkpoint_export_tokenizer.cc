@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint_copies.h"
 #include "config/interpolation.h"
 #include "run/checkpoint_config.h"
+#include "s2s/foreign_class.h"
 #include "s2s/foreign_text.h"
 #include "s2s/kinds/tokenizer.h"
 #include "train/train_errors.h"

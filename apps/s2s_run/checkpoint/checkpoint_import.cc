@@ -13,13 +13,13 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "config/load_config.h"
+#include "nemo/nemo_class.h"
 #include "provenance/manifest.h"
 #include "run/described_model.h"
 #include "run/run.h"
 #include "run/run_config.h"
 #include "run/run_processes.h"
 #include "s2s_run/checkpoint/checkpoint_facts.h"
-#include "s2s_run/checkpoint/nemo_class.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
@@ -86,7 +86,7 @@ struct Built {
 /// True when the files contain a speech model and not only a language model. Some names may be in
 /// both (lm_head.weight), so the larger number of matching tensors decides.
 bool hold_whole_model(const WeightFiles& files, Built& built) {
-  if (nemo_class_of(files) != nullptr) return true;
+  if (interop::NemoClasses(built.setup.registries()).of_tensors(files) != nullptr) return true;
   if (built.setup.config().find_path("model.llm") == nullptr) return true;  // there is no other
   const auto llm = describe_language_model(built.setup.config(), built.setup.registries());
   return num_there(imported_tensors(*built.model, files), built.model->checkpoint_names(), files) >
@@ -155,8 +155,9 @@ int import_checkpoint(const ImportArguments& arguments, const Invocation& invoca
     return 0;
   }
   Built built(arguments.config, invocation);
-  check_nemo_class(arguments.source, files, nemo_target(facts),
-                   built.setup.config().find_path("model.type")->text());
+  interop::NemoClasses(built.setup.registries())
+      .check(arguments.source, files, nemo_target(facts),
+             built.setup.config().find_path("model.type")->text());
   if (hold_whole_model(files, built)) {
     const std::vector<NamedTensor> ours = imported_tensors(*built.model, files);
     load_tensors(ours, built.model->checkpoint_names(), files);

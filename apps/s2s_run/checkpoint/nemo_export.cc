@@ -10,14 +10,15 @@
 #include "base/io_errors.h"
 #include "base/warnings.h"
 #include "config/config_tree.h"
+#include "nemo/nemo_class.h"
 #include "run/run_builder.h"
 #include "run/run_config.h"
+#include "s2s/foreign_class.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/mel.h"
 #include "s2s/options.h"
 #include "s2s_run/checkpoint/checkpoint_export_tokenizer.h"
-#include "s2s_run/checkpoint/nemo_config.h"
 #include "s2s_run/checkpoint/stop_ids.h"
 #include "train/train_errors.h"
 #include "weights/checkpoint_files.h"
@@ -101,25 +102,24 @@ struct NemoExport::Parts {
     llm = llm_config_of(*model);
     stops = stop_ids_of(arguments.checkpoint, checked.registries());
     if (!llm.is_null()) set_stop_ids(stops, llm);
-    nemo = nemo_config(checked.check().config, llm, facts(arguments.output));
+    nemo = interop::written_config(checked.registries(), exported(arguments.output));
   }
 
-  NemoFacts facts(const std::string& output) const {
-    NemoFacts facts;
-    facts.folder = fs::absolute(output).string();
+  ForeignExport exported(const std::string& output) const {
+    ForeignExport exported = {checked.check().config, llm, fs::absolute(output).string()};
     if (auto* const speaking = find_capability<HasCodec>(*model)) {
-      facts.codec_rate_hz = speaking->codec().shape().sample_rate_hz;
+      exported.codec_rate_hz = speaking->codec().shape().sample_rate_hz;
     }
     const Config* const weights = checked.check().written.find_path("model.token_loss_weight");
-    facts.has_token_loss_weight =
+    exported.has_token_loss_weight =
         weights != nullptr && weights->is_map() && !weights->entries().empty();
-    if (tokenizer == nullptr) return facts;
+    if (tokenizer == nullptr) return exported;
     const SpecialIds ids = tokenizer->special_ids();
     for (const auto& [key, id] :
          {std::pair{"bos_token", ids.bos}, {"eos_token", ids.eos}, {"pad_token", ids.pad}}) {
-      facts.special_tokens[key] = tokenizer->piece(id);
+      exported.special_tokens[key] = tokenizer->piece(id);
     }
-    return facts;
+    return exported;
   }
 
   /// Under NeMo's names. A tied head is stored once, as NeMo's hub folder has it.

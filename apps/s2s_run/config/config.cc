@@ -18,8 +18,8 @@
 #include "run/run_preparation.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/config/config_arguments.h"
-#include "s2s_run/engines/engine_file.h"
 #include "s2s_run/subcommands.h"
+#include "translate/translate.h"
 
 namespace s2s::run {
 
@@ -94,7 +94,7 @@ std::string first_save_of(const RunCheck& checked) {
 }
 
 int run_check(const ConfigArguments& arguments, const Invocation& invocation) {
-  const RunConfig config(arguments, RunPurpose::kTrain, invocation);
+  const RunConfig config(arguments, RunPurpose::kTrain, invocation, "", ModelCheck::kLater);
   RunCheck checked = config.check();
   if (checked.findings.empty()) check_steps(config, invocation, checked);
   const std::string first_save = checked.findings.empty() ? first_save_of(checked) : "";
@@ -169,7 +169,7 @@ int run_show(ConfigArguments arguments, const Invocation& invocation) {
 }
 
 int run_keys() {
-  std::printf("%s", engine_keys_page().c_str());
+  std::printf("%s", interop::foreign_keys_page().c_str());
   return 0;
 }
 

@@ -53,7 +53,7 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   if (auto* const writer = find_capability<TextGenerator>(*model)) {
     const auto warn = [&log](const std::string& message) { log.warning(message); };
     if (writer->source_sample_rate_hz() > 0) {
-      answer_conversations(arguments, {type, setup.config(), *writer, warn});
+      answer_conversations(arguments, {type, setup.config(), *writer, setup.registries(), warn});
     } else {
       answer_prompts(arguments, setup.config(), type, *writer);
     }

@@ -125,6 +125,7 @@ struct AskedModel {
   const std::string& type;
   const Config& config;
   TextGenerator& writer;
+  const Registries& registries;
   std::function<void(const std::string& message)> warn;
 };
 

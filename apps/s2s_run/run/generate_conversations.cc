@@ -8,11 +8,11 @@
 #include <memory>
 
 #include "base/text.h"
-#include "conversations/conversation_errors.h"
 #include "conversations/prompt_source.h"
 #include "convert/source_files.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
+#include "s2s/kinds/backbone.h"
 #include "s2s/scores/texts.h"
 #include "s2s_run/run/generate.h"
 
@@ -46,14 +46,11 @@ data::ConversationRules rules_of(const GenerateArguments& arguments, const Asked
   const auto places = [](const std::string& key) -> std::vector<std::string> {
     return {"model." + key, "data.train_ds." + key, "data.validation_ds." + key};
   };
-  rules.prompt_format = first_text(model.config, places("prompt_format")).value_or("");
+  const std::string format = first_text(model.config, places("prompt_format")).value_or("");
+  rules.prompt_format = data::find_prompt_format(known_prompt_formats(model.registries), format,
+                                                 "model.prompt_format");
   rules.audio_locator_tag =
       first_text(model.config, places("audio_locator_tag")).value_or(rules.audio_locator_tag);
-  const auto& known = data::prompt_formats();
-  if (std::find(known.begin(), known.end(), rules.prompt_format) == known.end()) {
-    throw data::conversation_errors::prompt_format("model.prompt_format", rules.prompt_format,
-                                                   known);
-  }
   if (arguments.chat) {
     throw_generate_usage(fmt::format(
         "--chat: a model of type {} has a prompt format, which always writes a user's turn",
@@ -189,7 +186,7 @@ std::unique_ptr<DataSource> open_set(const Config& entry, int64_t batch_size,
                                      const AskedModel& model) {
   Config block = Config::map();
   block["input_cfg"] = Config::list({entry});
-  block["prompt_format"] = Config::scalar(rules.prompt_format, true);
+  block["prompt_format"] = Config::scalar(rules.prompt_format.name, true);
   block["audio_locator_tag"] = Config::scalar(rules.audio_locator_tag, true);
   block["sample_rate"] = Config::scalar(std::to_string(rules.sample_rate_hz));
   block["batch_size"] = Config::scalar(std::to_string(batch_size));
@@ -198,7 +195,7 @@ std::unique_ptr<DataSource> open_set(const Config& entry, int64_t batch_size,
   context.path = "--input";
   context.tokenizer = &model.writer.tokenizer();
   context.warn = model.warn;
-  return data::open_prompt_source(block, rules.added, context);
+  return data::open_prompt_source(block, {rules.prompt_format}, rules.added, context);
 }
 
 /// Everything that is asked: what is in memory, then sets.

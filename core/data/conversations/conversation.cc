@@ -27,7 +27,7 @@ void check_tags(const AudioConversation& conversation, const ConversationRules& 
         std::count_if(conversation.turns.begin(), conversation.turns.end(),
                       [](const SpokenOrWritten& other) { return other.audio != nullptr; });
     throw conversation_errors::prompt(
-        conversation.place, rules.prompt_format,
+        conversation.place, rules.prompt_format.name,
         fmt::format("a text turn contains the tag {}, which stands for an audio; the conversation "
                     "has {} audio turns",
                     rules.audio_locator_tag, num_audios),
@@ -93,14 +93,14 @@ EncodedPrompt encode_conversation(const AudioConversation& conversation,
                                   const ConversationRules& rules, const Tokenizer& tokenizer) {
   check_tags(conversation, rules);
   PromptRules prompt;
-  prompt.format = rules.prompt_format;
+  prompt.format = &rules.prompt_format;
   prompt.seed = fnv1a(conversation.id) >> 1;
   std::vector<PromptTurn> turns;
   for (const SpokenOrWritten& turn : conversation.turns) {
     const bool is_bare = turn.audio && turn.text.empty();
     turns.push_back({turn.role, is_bare ? rules.audio_locator_tag : turn.text});
   }
-  if (prompt.format == "llama2") {  // it has the system's text in the first turn of the user
+  if (!prompt.format->system_before.empty()) {
     prompt.system_prompt = conversation.system_prompt;
     if (turns.size() > 1 && turns.front().role == "system") {
       prompt.system_prompt = turns.front().text;

@@ -46,7 +46,7 @@ void add_turns(AudioConversation& conversation, const AddedTurns& added, const s
 
 /// How conversations become rows of a batch.
 struct ConversationRules {
-  std::string prompt_format;
+  PromptFormat prompt_format;
   std::string audio_locator_tag = "<|audioplaceholder|>";
   int64_t sample_rate_hz = 16000;
   double token_equivalent_duration_s = 0;  // 0: unknown

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -28,16 +27,13 @@ DuplexDataOptions read_data_block(const DataContext& context, Findings findings)
 }
 
 ConversationRules rules_of(const data::DatasetOptions& options, const DuplexDataOptions& duplex,
-                           const std::string& path) {
+                           const std::vector<PromptFormat>& formats, const std::string& path) {
   ConversationRules rules;
-  rules.prompt_format = options.batches.prompt_format.value_or("");
+  rules.prompt_format =
+      data::find_prompt_format(formats, options.batches.prompt_format.value_or(""), path);
   rules.audio_locator_tag = options.batches.audio_locator_tag.value_or(rules.audio_locator_tag);
   rules.sample_rate_hz = options.source.sample_rate.value_or(duplex.source_sample_rate);
   rules.token_equivalent_duration_s = options.batches.token_equivalent_duration.value_or(0);
-  const auto& known = data::prompt_formats();
-  if (std::find(known.begin(), known.end(), rules.prompt_format) == known.end()) {
-    throw data::conversation_errors::prompt_format(path, rules.prompt_format, known);
-  }
   return rules;
 }
 
@@ -62,12 +58,13 @@ void take_over(data::CutBatchesOptions& o, const ConversationRules& rules,
 }
 
 /// `added`: prompts that are to be answered get these turns; null: batches to learn from.
-std::unique_ptr<DataSource> open_source(const Config& block, const data::AddedTurns* added,
-                                        const DataContext& context) {
+std::unique_ptr<DataSource> open_source(const Config& block,
+                                        const std::vector<PromptFormat>& formats,
+                                        const data::AddedTurns* added, const DataContext& context) {
   data::DatasetBlock read = data::read_dataset_block(block, context.path);
   const data::CutsSourceOptions options = read.options.source;
   const DuplexDataOptions duplex = read_data_block(context, read.findings);
-  ConversationRules rules = rules_of(read.options, duplex, context.path);
+  ConversationRules rules = rules_of(read.options, duplex, formats, context.path);
   // A finite set is a validation's, which may compare answers.
   rules.has_prompts = added != nullptr || !options.repeat;
   rules.needs_answer = added == nullptr;
@@ -107,13 +104,16 @@ std::unique_ptr<DataSource> open_source(const Config& block, const data::AddedTu
 }  // namespace
 
 std::unique_ptr<DataSource> open_conversation_source(const Config& block,
+                                                     const std::vector<PromptFormat>& formats,
                                                      const DataContext& context) {
-  return open_source(block, nullptr, context);
+  return open_source(block, formats, nullptr, context);
 }
 
-std::unique_ptr<DataSource> data::open_prompt_source(const Config& block, const AddedTurns& added,
+std::unique_ptr<DataSource> data::open_prompt_source(const Config& block,
+                                                     const std::vector<PromptFormat>& formats,
+                                                     const AddedTurns& added,
                                                      const DataContext& context) {
-  return open_source(block, &added, context);
+  return open_source(block, formats, &added, context);
 }
 
 OptionTable list_conversation_source_options() { return list_options<data::DatasetOptions>(); }

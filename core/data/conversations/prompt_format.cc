@@ -3,88 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <functional>
-
 #include "base/text.h"
 #include "conversations/conversation_errors.h"
 #include "conversations/thinking.h"
 
 namespace s2s::data {
 namespace {
-
-/// What stands around the text of a role. BOS and EOS are ids, never text.
-struct RoleTemplate {
-  std::string role;
-  std::string before, after;
-  bool has_bos = false, has_eos = false;
-};
-
-struct PromptFormat {
-  std::string name;
-  std::vector<RoleTemplate> roles;
-  std::string preamble = {};      // text at the beginning
-  std::string answer_begin = {};  // text behind an open conversation
-  bool has_bos = false;           // at the beginning
-  bool has_eos = false;           // behind a conversation that ends with an answer
-  bool counts_last_only = false;  // the loss
-};
-
-PromptFormat qwen(const std::string& name) {
-  const auto turn = [](const std::string& role) {
-    return RoleTemplate{role, "<|im_start|>" + role + "\n", "<|im_end|>\n"};
-  };
-  PromptFormat format{name, {turn("user"), turn(kAssistant)}};
-  format.answer_begin = "<|im_start|>assistant\n";
-  return format;
-}
-
-PromptFormat llama3() {
-  const auto turn = [](const std::string& role) {
-    return RoleTemplate{role, "<|start_header_id|>" + role + "<|end_header_id|>\n\n", "<|eot_id|>"};
-  };
-  PromptFormat format{"llama3", {turn("system"), turn("user"), turn(kAssistant)}};
-  format.preamble = "<|begin_of_text|>";
-  format.answer_begin = "<|start_header_id|>assistant<|end_header_id|>\n\n";
-  return format;
-}
-
-PromptFormat llama2() {
-  RoleTemplate user{"user", "[INST] ", " [/INST]"};
-  user.has_bos = true;
-  RoleTemplate assistant{kAssistant, "", " "};
-  assistant.has_eos = true;
-  return {"llama2", {user, assistant}};
-}
-
-PromptFormat gemma() {
-  PromptFormat format{"gemma",
-                      {{"user", "<start_of_turn>user\n", "<end_of_turn>\n<start_of_turn>model\n"},
-                       {kAssistant, "", "<end_of_turn>\n"}}};
-  format.has_bos = format.has_eos = true;
-  return format;
-}
-
-PromptFormat qwen3() {
-  PromptFormat format = qwen("qwen3");
-  format.roles.insert(format.roles.begin(),
-                      RoleTemplate{"system", "<|im_start|>system\n", "<|im_end|>\n"});
-  format.counts_last_only = true;
-  return format;
-}
-
-const std::vector<PromptFormat>& formats() {
-  static const std::vector<PromptFormat> kFormats = {llama2(), llama3(), gemma(), qwen("qwen"),
-                                                     qwen3()};
-  return kFormats;
-}
-
-const PromptFormat& format_of(const std::string& name, const std::string& place) {
-  for (const PromptFormat& format : formats()) {
-    if (format.name == name) return format;
-  }
-  throw conversation_errors::prompt_format(place, name, prompt_formats());
-}
 
 std::vector<PromptTurn> joined(std::vector<PromptTurn> turns) {
   std::vector<PromptTurn> out;
@@ -150,25 +74,27 @@ class PromptWriter {
 
 }  // namespace
 
-const std::vector<std::string>& prompt_formats() {
-  static const std::vector<std::string> kNames = [] {
-    std::vector<std::string> names;
-    for (const PromptFormat& format : formats()) names.push_back(format.name);
-    return names;
-  }();
-  return kNames;
+const PromptFormat& find_prompt_format(const std::vector<PromptFormat>& formats,
+                                       const std::string& name, const std::string& place) {
+  std::vector<std::string> names;
+  for (const PromptFormat& format : formats) {
+    if (format.name == name) return format;
+    names.push_back(format.name);
+  }
+  throw conversation_errors::prompt_format(place, name, names);
 }
 
 EncodedPrompt encode_prompt(std::vector<PromptTurn> turns, const PromptRules& rules,
                             const Tokenizer& tokenizer, const std::string& place) {
-  const PromptFormat& format = format_of(rules.format, place);
+  const PromptFormat& format = *rules.format;
   turns = joined(std::move(turns));
   if (turns.empty()) {
     throw conversation_errors::prompt(place, format.name, "no turns", "at least one turn");
   }
-  if (format.name == "qwen3") write_thoughts(turns, rules.seed, place);
-  if (format.name == "llama2" && !rules.system_prompt.empty()) {
-    turns.front().text = "<<SYS>>\n" + rules.system_prompt + "\n<</SYS>>\n\n" + turns.front().text;
+  if (format.has_thoughts) write_thoughts(turns, format.name, rules.seed, place);
+  if (!format.system_before.empty() && !rules.system_prompt.empty()) {
+    turns.front().text =
+        format.system_before + rules.system_prompt + format.system_after + turns.front().text;
   }
   PromptWriter writer(format, tokenizer, place);
   if (format.has_bos) writer.add_bos(false);
@@ -180,7 +106,7 @@ EncodedPrompt encode_prompt(std::vector<PromptTurn> turns, const PromptRules& ru
     writer.add_turn(turn, is_answer && (is_last || !format.counts_last_only));
   }
   if (is_open && !format.answer_begin.empty()) {
-    const bool is_thoughtless = format.name == "qwen3" && !rules.thinking;
+    const bool is_thoughtless = format.has_thoughts && !rules.thinking;
     writer.add_text(format.answer_begin + (is_thoughtless ? kEmptyThought : ""), false);
   }
   if (format.has_eos && !is_open) writer.add_eos(true);

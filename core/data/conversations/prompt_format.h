@@ -1,10 +1,11 @@
 #pragma once
-// Prompt formats of NeMo's families: from the turns of a conversation to ids and a loss mask.
+// From the turns of a conversation to ids and a loss mask.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "s2s/data/prompt_format.h"
 #include "s2s/kinds/tokenizer.h"
 
 namespace s2s::data {
@@ -19,10 +20,10 @@ struct PromptTurn {
 
 /// What a conversation is encoded with.
 struct PromptRules {
-  std::string format;         // a name of prompt_formats()
-  std::string system_prompt;  // of llama2, whose first turn contains it; "": none
-  uint64_t seed = 0;          // of qwen3, which draws where it writes "/no_think"
-  bool thinking = true;       // of qwen3: false begins an open answer with an empty thought
+  const PromptFormat* format = nullptr;
+  std::string system_prompt;  // where the first turn contains it; "": none
+  uint64_t seed = 0;          // formats with thoughts draw where they write "/no_think"
+  bool thinking = true;       // false begins an open answer with an empty thought
 };
 
 struct EncodedPrompt {
@@ -31,12 +32,13 @@ struct EncodedPrompt {
   std::vector<bool> mask;
 };
 
-/// llama2, llama3, gemma, qwen, qwen3.
-const std::vector<std::string>& prompt_formats();
+/// The format of this name. `place`: of the name, for messages. Errors: [data/prompt-format].
+const PromptFormat& find_prompt_format(const std::vector<PromptFormat>& formats,
+                                       const std::string& name, const std::string& place);
 
 /// Ids and loss mask of a conversation. Turns with the role of the one before are joined with one
 /// space. If the last turn is not the assistant's, what begins an answer follows it.
-/// The loss counts all answers, with what ends them; of qwen3 the last one only.
+/// The loss counts all answers, with what ends them, or the last one only.
 /// `place`: of the conversation, for messages.
 /// Errors: [data/prompt-turns] for a role that the format does not have, for answers whose thoughts
 /// have no beginning or end, and for a BOS or EOS that the tokenizer lacks; [data/prompt-format].

@@ -20,7 +20,8 @@ std::optional<Config> input_of(const std::string& path);
 
 /// The source `conversations` (open_conversation_source) with `added` turns, in which cuts need no
 /// answer and batches have prompt_ids.
-std::unique_ptr<DataSource> open_prompt_source(const Config& block, const AddedTurns& added,
-                                               const DataContext& context);
+std::unique_ptr<DataSource> open_prompt_source(const Config& block,
+                                               const std::vector<PromptFormat>& formats,
+                                               const AddedTurns& added, const DataContext& context);
 
 }  // namespace s2s::data

@@ -9,18 +9,6 @@
 
 namespace s2s {
 
-/// A key that configurations of NeMo hold and that changes nothing here.
-struct KeyWithoutEffect {
-  std::string path;
-  std::string reason;
-  std::string only = "";  // values without effect: "false", "null|[]|0"; "": any value
-};
-const std::vector<KeyWithoutEffect>& keys_without_effect();
-
-/// Removes those keys, so that what is left can be read strictly; returns a line for each that was
-/// there: "PATH (origin): REASON".
-std::vector<std::string> take_keys_without_effect(Config& config);
-
 struct ConfigNotes {
   std::vector<std::string> without_effect;  // keys: "PATH (origin): REASON"
   std::vector<std::string> others;

@@ -12,7 +12,6 @@
 #include "config/run_blocks.h"
 #include "config/run_findings.h"
 #include "config/run_values.h"
-#include "config/save_schedule.h"
 #include "config/secrets.h"
 #include "config/unknown_keys.h"
 #include "config/yaml_reader.h"
@@ -44,8 +43,8 @@ class Walker {
   Walker(const RunSchema& schema, RunCheck& check)
       : schema_(schema), check_(check), config_(check.config) {}
 
-  void walk(const std::set<std::string>& referenced) {
-    walk_top(referenced);
+  void walk() {
+    walk_top();
     check_needs(check_.written, schema_.purpose, check_.findings);
     walk_block("plugins", schema_block("plugins"));
     walk_block("trainer", list_options<TrainerBlock>());
@@ -55,40 +54,29 @@ class Walker {
     walk_data();
     check_run_values(check_.written, check_.findings);
     if (schema_.purpose == RunPurpose::kTrain) check_missing(check_.written, check_.findings);
-    if (count() == before_model) try_build("model", "model");
+    if (count() == before_model) add_buildable("model", "model");
     unknown_.suggest_places(config_, check_.findings);
   }
 
  private:
   size_t count() const { return check_.findings.errors().size(); }
 
-  /// A plugin that trained a model need not be where the model is used.
-  bool is_left_out(const std::string& kind, const Error& error) const {
-    return error.id() == "plugin/unknown" && !uses_kind(schema_.purpose, kind);
-  }
-
-  /// Options that are fine one by one may contradict each other: only who reads them knows. What
-  /// depends on an interpolation that failed would only repeat that.
-  void try_build(const std::string& kind, const std::string& path) {
-    const Config* node = check_.written.find_path(path);
-    if (!schema_.try_build || node == nullptr || has_unresolved(*node)) return;
-    const Config* data = check_.written.find("data");
-    if (kind == "model" &&
-        ((data != nullptr && has_unresolved(*data)) || node->find("type") == nullptr))
-      return;
-    try {
-      schema_.try_build(kind, check_.written);
-    } catch (const Error& error) {
-      if (!is_left_out(kind, error)) check_.findings.add(error);
-    }
+  /// What depends on an interpolation that failed would only repeat that.
+  void add_buildable(const std::string& kind, const std::string& path) {
+    const Config* const node = check_.written.find_path(path);
+    if (node == nullptr || has_unresolved(*node)) return;
+    const Config* const data = check_.written.find("data");
+    const bool is_open =
+        (data != nullptr && has_unresolved(*data)) || node->find("type") == nullptr;
+    if (kind != "model" || !is_open) check_.buildable.push_back(kind);
   }
 
   /// A block of another name is fine when an interpolation refers to it.
-  void walk_top(const std::set<std::string>& referenced) {
+  void walk_top() {
     const std::vector<std::string>& known = known_blocks();
     for (const auto& [key, node] : config_.entries()) {
       if (contains(known, key)) continue;
-      if (!referenced.contains(key) && !off_.take("", key, node, check_.notes)) {
+      if (!check_.referenced.contains(key) && !off_.take("", key, node, check_.notes)) {
         check_.findings.add(unknown_key_error(key, "", node, known, instead_of("", key, node)));
       }
       remember_secrets(node, key);  // texts that contain them stay
@@ -97,7 +85,7 @@ class Walker {
   }
 
   std::string instead_of(const std::string& path, const std::string& key, const Config& value) {
-    std::string text = schema_.instead ? schema_.instead(path, key, value) : "";
+    std::string text = advice_on(schema_.advice, path, key, value);
     if (text.empty()) unknown_.note(check_.findings, path.empty() ? key : path + "." + key);
     return text;
   }
@@ -172,7 +160,7 @@ class Walker {
     if (kind == "optimizer") walk_owned(node, own, path, kind);
     const bool is_trainers = path == "model.optimizer" || path == "model.lr_scheduler" ||
                              (kind == "strategy" && schema_.purpose == RunPurpose::kTrain);
-    if (is_trainers && count() == before) try_build(kind, path);
+    if (is_trainers && count() == before) add_buildable(kind, path);
   }
 
   /// Which one `auto` takes depends on the machine: then there is nothing but the trainer's own.
@@ -265,7 +253,7 @@ class Walker {
     try {
       return schema_.component(kind, name.as_string(name_path), name, name_path);
     } catch (const Error& error) {
-      if (is_left_out(kind, error)) {
+      if (is_left_out(schema_.purpose, kind, error)) {
         check_.notes.others.push_back(left_out_note(name_path, kind, name.text()));
       } else {
         check_.findings.add(error);
@@ -376,20 +364,22 @@ class Walker {
 
 }  // namespace
 
-RunCheck check_run_config(const Config& config, const RunSchema& schema) {
+bool is_left_out(RunPurpose purpose, const std::string& kind, const Error& error) {
+  return error.id() == "plugin/unknown" && !uses_kind(purpose, kind);
+}
+
+RunCheck resolve_run_config(const Config& config) {
   RunCheck check;
   check.config = config;
-  const std::set<std::string> referenced = interpolation_roots(config);
+  check.referenced = interpolation_roots(config);
   resolve_interpolations(check.config, check.findings);
-  check.notes.without_effect = take_keys_without_effect(check.config);
-  if (schema.translate) schema.translate(check.config, check.findings, check.notes);
-  check.written = check.config;
-  Walker(schema, check).walk(referenced);
-  sort_findings(check.findings);
-  if (schema.purpose == RunPurpose::kTrain && check.findings.empty()) {
-    warn_of_saves(check.written, check.notes);
-  }
   return check;
+}
+
+void check_run_config(RunCheck& check, const RunSchema& schema) {
+  check.written = check.config;
+  Walker(schema, check).walk();
+  sort_findings(check.findings);
 }
 
 }  // namespace s2s

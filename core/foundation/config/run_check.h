@@ -3,16 +3,18 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "config/config_notes.h"
 #include "config/run_values.h"
+#include "config/unknown_keys.h"
 #include "s2s/options.h"
 
 namespace s2s {
 
-/// What a check needs from the rooms above this one.
+/// What a check needs to know of the plugins and of other frameworks.
 struct RunSchema {
   RunPurpose purpose = RunPurpose::kGenerate;
   /// Tables of blocks by path: "plugins", "data" (its keys without the data sets), and blocks of
@@ -26,26 +28,29 @@ struct RunSchema {
       component;
   /// Kinds of components; a subtree of such a name that says no kind is one.
   std::vector<std::string> kinds;
-  /// Builds the optimizer, the schedule, the model or (to train) the strategy (kinds "optimizer",
-  /// "schedule", "model", "strategy") of `config` without spending memory, and throws what it says
-  /// about options that are each fine alone. Asked when their blocks had no findings; may be null.
-  std::function<void(const std::string& kind, const Config& config)> try_build;
-  /// Turns what other software calls differently into our keys, before anything is checked, with a
-  /// note for each. May be null.
-  std::function<void(Config& config, Findings& findings, ConfigNotes& notes)> translate;
-  /// What to write instead of an unknown key below `path`; "" when nobody knows. May be null.
-  std::function<std::string(const std::string& path, const std::string& key, const Config& value)>
-      instead;
+  KeyAdvice advice;
 };
 
 struct RunCheck {
   Findings findings;
   ConfigNotes notes;
-  Config config;   // interpolated, without the keys of no effect, with every default
+  Config config;   // interpolated, with every default
   Config written;  // what was written of that, without blocks that only held values: what is run
+  std::set<std::string> referenced;  // blocks that interpolations refer to
+  /// "optimizer", "schedule", "strategy", "model": those without findings. Their options may still
+  /// contradict each other, which only building them can tell.
+  std::vector<std::string> buildable;
 };
 
-/// `config` as load_config and apply_overrides left it. Every finding is collected.
-RunCheck check_run_config(const Config& config, const RunSchema& schema);
+/// Whether an error means that the plugin of a part is missing that this purpose does not need: a
+/// plugin that trained a model need not be where the model is used.
+bool is_left_out(RunPurpose purpose, const std::string& kind, const Error& error);
+
+/// Begins a check: resolves the interpolations of `config`, which is as load_config and
+/// apply_overrides left it.
+RunCheck resolve_run_config(const Config& config);
+
+/// Checks and completes `check.config`. Every finding is collected.
+void check_run_config(RunCheck& check, const RunSchema& schema);
 
 }  // namespace s2s

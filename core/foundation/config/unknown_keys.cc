@@ -21,6 +21,24 @@ void add_places(const Config& node, const std::string& path, const std::string& 
 
 }  // namespace
 
+std::string advice_on(const KeyAdvice& advice, const std::string& path, const std::string& key,
+                      const Config& value) {
+  const auto find = [&](const std::string& block, const std::string& wanted) -> std::string {
+    const auto rows = advice.find(block);
+    if (rows == advice.end()) return "";
+    for (const ForeignKey& row : rows->second) {
+      if (row.key != wanted || row.use == KeyUse::kNoEffect || !is_about(row, value)) continue;
+      return (row.use == KeyUse::kRead ? "write " : "") + std::string(row.says);
+    }
+    return "";
+  };
+  if (path.empty()) return find("", key);
+  std::string text = find(path, key);
+  if (text.empty()) text = find("", path + "." + key);
+  // Keys of the top of DeepSpeed's files, written under `trainer`.
+  return text.empty() && path == "trainer" ? find("", key) : text;
+}
+
 void UnknownKeys::note(const Findings& findings, std::string path) {
   unknown_.push_back({findings.errors().size(), std::move(path)});
 }

@@ -1,13 +1,21 @@
 #pragma once
 // Keys that nobody knows where they stand, and that have their place elsewhere.
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "s2s/config.h"
 #include "s2s/error.h"
+#include "s2s/foreign_keys.h"
 
 namespace s2s {
+
+/// What to write instead of keys that are unknown, by the block that they are of; "": dotted keys.
+using KeyAdvice = std::map<std::string, std::vector<ForeignKey>>;
+/// What to write instead of `key` in the block `path`; "" when nobody knows.
+std::string advice_on(const KeyAdvice& advice, const std::string& path, const std::string& key,
+                      const Config& value);
 
 class UnknownKeys {
  public:

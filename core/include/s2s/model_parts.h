@@ -89,12 +89,5 @@ const Config& required_key(const Config& node, const std::string& key, const std
 /// The options `llm` of a model, from the text of a Hugging Face config.json. Errors:
 /// [model/translate].
 Config translate_llm_config(const Config& llm_config);
-/// The options `modality_adapter` of a model, from NeMo's block of that name and its block `rote`,
-/// which may be null. `path`: of the first, for messages. Errors: [model/translate].
-Config translate_modality_adapter(const Config& nemo, const Config* rote, const std::string& path);
-/// The options `encoder` and `modality_adapter` of a model, from NeMo's `perception` block. Adds
-/// them to `model`. `conformer`: the encoder that reads NeMo's ConformerEncoder. Errors:
-/// [model/translate].
-void translate_perception(const Config& perception, const std::string& conformer, Config& model);
 
 }  // namespace s2s

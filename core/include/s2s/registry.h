@@ -1,6 +1,7 @@
 #pragma once
 // Typed registries: one template for every kind of component.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -30,6 +31,9 @@ class Schedule;
 class Scorer;
 class Model;
 class Tokenizer;
+
+struct ForeignClass;  // s2s/foreign_class.h
+struct PromptFormat;  // s2s/data/prompt_format.h
 
 /// What the code knows of a kind: its name in configs and notes ("llm", "encoder", ...), and the
 /// context that its components are built with.
@@ -77,6 +81,13 @@ struct Component {
   Config (*translate)(const Config& foreign) = nullptr;
   /// Of models: the `data` component of data sets without a name. Null: they must name one.
   const char* data = nullptr;
+  /// Of data sources: the keys that they read of the block `data` around their sets. Null: those of
+  /// duplex data (DuplexDataOptions).
+  OptionTable (*data_block)() = nullptr;
+  /// Of models: the classes of other frameworks that it reads. Null: none.
+  std::vector<ForeignClass> (*foreign)() = nullptr;
+  /// Of language models: their prompt formats. Null: none.
+  std::vector<PromptFormat> (*prompt_formats)() = nullptr;
   /// Options (JSON) of a tiny instance. `s2s-run plugin check` builds it and runs the checks of
   /// s2s::conformance (llm, encoder, codec). Null: no checks.
   const char* tiny = nullptr;
@@ -136,6 +147,20 @@ class Registries {
   /// Sets the handler that loads plugins on demand. Called by the plugin host.
   void set_missing_handler(MissingHandler handler) { missing_ = std::move(handler); }
 
+  /// Names of a kind's components that plugins provide, loaded or not.
+  using ProvidedNames = std::function<std::vector<std::string>(const std::string& kind)>;
+  void set_provided_names(ProvidedNames provided) { provided_ = std::move(provided); }
+  /// Those names, and those of registered components. Sorted.
+  template <class T>
+  std::vector<std::string> names() const {
+    std::vector<std::string> names =
+        provided_ ? provided_(KindName<T>::value) : std::vector<std::string>();
+    for (const auto& [name, component] : of<T>().entries()) names.push_back(name);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+  }
+
   /// The component `name`; `asked_at` and `path` say where the config names it.
   template <class T>
   const Component<T>& get(const std::string& name, const Config& asked_at = {},
@@ -164,6 +189,7 @@ class Registries {
 
   All all_;
   MissingHandler missing_;
+  ProvidedNames provided_;
 };
 
 /// The interface of a plugin: it can only add components.

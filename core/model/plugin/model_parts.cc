@@ -123,4 +123,17 @@ void throw_no_capability(const std::string& type, const std::string& what) {
                   "  see: s2s-run plugin list --kind model");
 }
 
+const Config& required_key(const Config& node, const std::string& key, const std::string& path) {
+  const Config* found = node.find(key);
+  if (found == nullptr) throw_not_translated(path + "." + key, Config(), "a value");
+  return *found;
+}
+
+Config translate_llm_config(const Config& llm_config) {
+  Config llm = Config::map();
+  llm["name"] = required_key(llm_config, "model_type", "llm_config");
+  llm["translate_from"] = llm_config;
+  return llm;
+}
+
 }  // namespace s2s

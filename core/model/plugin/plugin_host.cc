@@ -32,6 +32,13 @@ void PluginHost::install(Registries& registries) {
                                    [&](const PluginFile& f) { return f.path == path; });
     if (file != scan_.files.end()) load_file(*file, registries);
   }
+  registries.set_provided_names([this](const std::string& kind) {
+    std::vector<std::string> names;
+    for (const auto& [id, file] : scan_.owners) {
+      if (id.kind == kind) names.push_back(id.name);
+    }
+    return names;
+  });
   registries.set_missing_handler(
       [this, &registries](const std::string& kind, const std::string& name, const Config& asked_at,
                           const std::string& path) {

@@ -3,23 +3,28 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "config/interpolation.h"
 #include "config/load_config.h"
 #include "config/run_blocks.h"
+#include "config/run_findings.h"
+#include "config/save_schedule.h"
 #include "plugin/component_id.h"
 #include "plugin/plugins_options.h"
 #include "run/checkpoint_config.h"
 #include "run/described_model.h"
 #include "s2s/data/duplex_data.h"
-#include "s2s/foreign_text.h"
+#include "s2s/kinds/data_source.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/model.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
 #include "train/run_options.h"
+#include "translate/advice.h"
+#include "translate/translate.h"
 
 namespace s2s::run {
 
@@ -88,6 +93,8 @@ bool is_run_folder(const Config& config, const std::string& checkpoint) {
   return !is_given && !checkpoint.empty() && checkpoint == checkpoint_of_run(config);
 }
 
+/// Builds a part without spending memory. Errors: what it says about options that are each fine
+/// alone.
 void try_build(const Registries& registries, const std::string& kind, const Config& config,
                const std::string& checkpoint) {
   if (kind == "strategy") return try_strategy(registries, config);
@@ -98,8 +105,7 @@ void try_build(const Registries& registries, const std::string& kind, const Conf
   } else if (kind == "schedule") {
     context.path = "model.lr_scheduler";
     registries.create<Schedule>(*config.find_path(context.path), context);
-  } else if (kind == "model") {
-    if (is_run_folder(config, checkpoint)) check_run_folder(checkpoint, config);
+  } else {
     describe_model(with_checkpoint_copies(config, checkpoint), registries);
   }
 }
@@ -124,6 +130,46 @@ void translate_part(const Registries& registries, Config& part, const std::strin
     findings.add(error);
     part.erase("translate_from");
   }
+}
+
+/// Adds the names of data components that sets are read by.
+void add_source_name(const Config* set, std::set<std::string>& names) {
+  const Config* const name = set == nullptr || !set->is_map() ? nullptr : set->find("name");
+  if (name != nullptr && name->is_scalar()) names.insert(name->text());
+}
+
+/// The keys that the sources of all sets read of the block around them.
+OptionTable data_block(const Registries& registries, const Config& config) {
+  std::set<std::string> names;
+  add_source_name(config.find_path("data.train_ds"), names);
+  add_source_name(config.find_path("data.validation_ds"), names);
+  if (const Config* const sets = config.find_path("data.validation_ds.datasets")) {
+    for (const auto& [name, set] : sets->entries()) add_source_name(&set, names);
+  }
+  OptionTable table;
+  bool is_duplex = names.empty();
+  for (const std::string& name : names) {
+    try {
+      const auto own = registries.get<DataSource>(name).data_block;
+      is_duplex = is_duplex || own == nullptr;
+      for (OptionRow& row : own == nullptr ? OptionTable() : own()) {
+        const bool is_there = std::any_of(table.begin(), table.end(), [&](const OptionRow& other) {
+          return other.name == row.name;
+        });
+        if (!is_there) table.push_back(std::move(row));
+      }
+    } catch (const Error&) {
+      is_duplex = true;  // the check reports it
+    }
+  }
+  if (!is_duplex) return table;
+  OptionTable duplex = list_options<DuplexDataOptions>();
+  std::erase_if(table, [&](const OptionRow& row) {
+    return std::any_of(duplex.begin(), duplex.end(),
+                       [&](const OptionRow& other) { return other.name == row.name; });
+  });
+  duplex.insert(duplex.end(), table.begin(), table.end());
+  return duplex;
 }
 
 /// Data sets without a name are read by the data component that the model names.
@@ -152,26 +198,33 @@ void name_data_of_model(const Registries& registries, Config& config) {
 }  // namespace
 
 RunConfig::RunConfig(const ConfigArguments& arguments, RunPurpose purpose,
-                     const RunProgram& program, std::string checkpoint)
+                     const RunProgram& program, std::string checkpoint, ModelCheck model)
     : checkpoint_(std::move(checkpoint)) {
   Config config = load_config_safely(arguments.path, checkpoint_, &dropped_);
   apply_overrides(config, arguments.overrides);
-  check_config(config, arguments.path, purpose, program);
+  check_config(config, arguments.path, purpose, program, model);
 }
 
 RunConfig::RunConfig(const std::string& checkpoint, const RunProgram& program)
     : checkpoint_(checkpoint) {
   const std::string file = (std::filesystem::path(checkpoint) / "config.yaml").string();
   const Config config = load_config_safely(file, checkpoint, &dropped_);
-  check_config(language_model_config(config, checkpoint), file, RunPurpose::kPlan, program);
+  check_config(language_model_config(config, checkpoint), file, RunPurpose::kPlan, program,
+               ModelCheck::kNow);
 }
 
 void RunConfig::check_config(const Config& config, const std::string& file, RunPurpose purpose,
-                             const RunProgram& program) {
+                             const RunProgram& program, ModelCheck model) {
   Findings found;
   open_host(config, file, program, found);
   host_->install(registries_);
-  check_ = check_run_config(config, schema(purpose, program));
+  check_ = resolve_run_config(config);
+  translate();
+  check_run_config(check_, schema(purpose, program));
+  try_parts(purpose, model);
+  if (purpose == RunPurpose::kTrain && check_.findings.empty()) {
+    warn_of_saves(check_.written, check_.notes);
+  }
   Findings all;
   for (const Error& error : check_.findings.errors()) {
     all.add(with_dropped_plugins(error, dropped_.plugins));
@@ -181,6 +234,36 @@ void RunConfig::check_config(const Config& config, const std::string& file, RunP
   for (const std::string& dropped : {dropped_.plugins, dropped_.commands}) {
     if (!dropped.empty()) check_.notes.others.push_back(dropped);
   }
+}
+
+/// Turns the keys of other frameworks into ours.
+void RunConfig::translate() {
+  Config& config = check_.config;
+  ConfigTranslation translation(config, check_.findings, check_.notes, &registries_);
+  name_data_of_model(registries_, config);
+  interop::translate_config(translation);
+  Config* const model = config.find("model");
+  Config* const encoder = model == nullptr || !model->is_map() ? nullptr : model->find("encoder");
+  if (encoder != nullptr) translate_part(registries_, *encoder, "model.encoder", check_.findings);
+}
+
+/// Builds what has no findings: options that are each fine may contradict each other.
+void RunConfig::try_parts(RunPurpose purpose, ModelCheck model) {
+  const bool is_own = checkpoint_.empty() && purpose == RunPurpose::kTrain;
+  const std::string checkpoint = is_own ? checkpoint_of_run(check_.written) : checkpoint_;
+  const bool is_clean = check_.findings.empty();
+  for (const std::string& kind : check_.buildable) {
+    try {
+      if (kind == "model" && is_run_folder(check_.written, checkpoint)) {
+        check_run_folder(checkpoint, check_.written);
+      }
+      const bool is_later = kind == "model" && model == ModelCheck::kLater && is_clean;
+      if (!is_later) try_build(registries_, kind, check_.written, checkpoint);
+    } catch (const Error& error) {
+      if (!is_left_out(purpose, kind, error)) check_.findings.add(error);
+    }
+  }
+  sort_findings(check_.findings);
 }
 
 /// Errors in the `plugins` block are reported by the check. Missing files and folders are reported
@@ -207,31 +290,13 @@ RunSchema RunConfig::schema(RunPurpose purpose, const RunProgram& program) const
   RunSchema schema;
   schema.purpose = purpose;
   schema.blocks["plugins"] = list_options<PluginsOptions>();
-  schema.blocks["data"] = list_options<DuplexDataOptions>();
+  schema.blocks["data"] = data_block(registries_, check_.config);
   schema.kinds = kind_names();
   schema.component = [this](const std::string& kind, const std::string& name,
                             const Config& name_node, const std::string& name_path) {
     return component_table(registries_, kind, name, name_node, name_path);
   };
-  schema.try_build = [this, purpose](const std::string& kind, const Config& config) {
-    const bool is_own = checkpoint_.empty() && purpose == RunPurpose::kTrain;
-    run::try_build(registries_, kind, config, is_own ? checkpoint_of_run(config) : checkpoint_);
-  };
-  if (program.translate) {
-    schema.translate = [this, &program](Config& read, Findings& findings, ConfigNotes& notes) {
-      std::vector<std::string> llms;
-      for (const auto& [id, file] : host_->scan().owners) {
-        if (id.kind == "llm") llms.push_back(id.name);
-      }
-      name_data_of_model(registries_, read);
-      program.translate(llms, read, findings, notes);
-      Config* const model = read.find("model");
-      Config* const encoder =
-          model == nullptr || !model->is_map() ? nullptr : model->find("encoder");
-      if (encoder != nullptr) translate_part(registries_, *encoder, "model.encoder", findings);
-    };
-  }
-  schema.instead = program.instead_of;
+  schema.advice = interop::advised_keys();
   if (program.add_blocks) program.add_blocks(schema.blocks);
   return schema;
 }

@@ -19,6 +19,10 @@ struct ConfigArguments {
   std::vector<std::string> overrides;
 };
 
+/// When a check builds the model without memory. kLater: a configuration without findings leaves it
+/// to the preparation of its run.
+enum class ModelCheck { kNow, kLater };
+
 /// The checked configuration and its plugins. Runs nothing.
 class RunConfig {
  public:
@@ -26,7 +30,7 @@ class RunConfig {
   /// checkpoint is used if there is one.
   /// Errors: those of reading the file and the overrides. All other errors become findings.
   RunConfig(const ConfigArguments& arguments, RunPurpose purpose, const RunProgram& program,
-            std::string checkpoint = "");
+            std::string checkpoint = "", ModelCheck model = ModelCheck::kNow);
   /// Reads the configuration stored in `checkpoint`, as far as its language model needs it
   /// (checkpoint_config.h). Errors: as above.
   RunConfig(const std::string& checkpoint, const RunProgram& program);
@@ -41,10 +45,11 @@ class RunConfig {
 
  private:
   void check_config(const Config& config, const std::string& file, RunPurpose purpose,
-                    const RunProgram& program);
+                    const RunProgram& program, ModelCheck model);
+  void translate();
+  void try_parts(RunPurpose purpose, ModelCheck model);
   void open_host(const Config& config, const std::string& file, const RunProgram& program,
                  Findings& findings);
-  /// `program` must outlive the schema.
   RunSchema schema(RunPurpose purpose, const RunProgram& program) const;
 
   Registries registries_;

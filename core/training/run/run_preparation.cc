@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "checkpoint/checkpoint_copies.h"
 #include "config/config_tree.h"
 #include "eval/metrics/monitored_metric.h"
 #include "nn/lora.h"
@@ -38,6 +39,18 @@ bool open_tokenizer(Preparation& preparation) {
 bool describe_the_model(Preparation& preparation) {
   PreparedRun& run = preparation.run;
   run.values = add_model(run.parts, preparation.builder(), run.start.checkpoint);
+  return true;
+}
+
+/// In a check, a model whose tokenizer is not there yet is built around a placeholder.
+bool find_metric_names(Preparation& preparation) {
+  PreparedRun& run = preparation.run;
+  if (preparation.has(kModel)) {
+    run.metric_names = run.parts.model->metric_names();
+  } else if (!preparation.has(kTokenizer)) {
+    const Config config = with_checkpoint_copies(run.setup.config(), run.start.checkpoint);
+    run.metric_names = describe_model(config, run.setup.registries()).metrics;
+  }
   return true;
 }
 
@@ -126,10 +139,7 @@ bool describe_metrics(Preparation& preparation) {
 
 bool find_monitor(Preparation& preparation) {
   PreparedRun& run = preparation.run;
-  const std::vector<std::string> metrics =
-      preparation.has(kModel) ? run.parts.model->metric_names()
-                              : describe_model(run.setup.config(), run.setup.registries()).metrics;
-  run.monitor_fault = monitor_fault(preparation.settings(), run.metrics, metrics);
+  run.monitor_fault = monitor_fault(preparation.settings(), run.metrics, run.metric_names);
   if (!run.monitor_fault.empty()) run.setup.warnings().add(run.monitor_fault);
   return true;
 }
@@ -147,6 +157,7 @@ constexpr PreparationStep kTrainingSteps[] = {
     {"place of checkpoints", kFolder, kNothingYet, try_checkpoints},
     {"tokenizer", kNothingYet, kTokenizer, open_tokenizer},
     {"model", kTokenizer, kModel, describe_the_model},
+    {"names of metrics", kNothingYet, kNothingYet, find_metric_names},
     {"training data", kNothingYet, kTrainData, open_training_data},
     {"optimizer and schedule", kNothingYet, kOptimizer, make_optimizer},
     {"frozen parameters", kModel, kFrozen, freeze_parameters_of_run},

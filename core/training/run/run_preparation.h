@@ -41,6 +41,7 @@ struct PreparedRun {
   std::optional<InterruptWatch> interrupt;
   RunStart start;
   RunParts parts;
+  std::vector<std::string> metric_names;  // of the model; empty: unknown
   std::unique_ptr<InitialValues> values;  // until the model has memory
   RunState begin;
   std::vector<NamedLogger> loggers;  // of rank 0

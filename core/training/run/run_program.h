@@ -9,9 +9,7 @@
 
 namespace s2s {
 class Config;
-class Findings;
 class Registries;
-struct ConfigNotes;
 struct OptionRow;
 }  // namespace s2s
 
@@ -25,14 +23,6 @@ struct StartedRanks {
 /// An empty function is not called.
 struct RunProgram {
   std::vector<std::string> plugin_paths;  // files and folders, searched before all others
-  /// Before the check, translates keys of other frameworks into s2s keys, with a note for each.
-  /// `llms`: the language models that plugins provide.
-  std::function<void(const std::vector<std::string>& llms, Config& config, Findings& findings,
-                     ConfigNotes& notes)>
-      translate;
-  /// What to write instead of an unknown key below `path`, or "" when there is no suggestion.
-  std::function<std::string(const std::string& path, const std::string& key, const Config& value)>
-      instead_of;
   /// Returns the communicator to use when trainer.communicator.name is "auto".
   std::function<std::string(bool on_gpus)> communicator;
   /// Adds the option blocks that the program itself reads, by path.

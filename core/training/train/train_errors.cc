@@ -163,11 +163,6 @@ void throw_checkpoint_exists(const std::string& folder) {
   throw Error(ExitCode::kConfig, "checkpoint/exists", exists_text(folder));
 }
 
-void throw_no_export(const std::string& what, const std::string& expected) {
-  throw Error(ExitCode::kConfig, "checkpoint/export",
-              fmt::format("{}\n  expected: {}", what, expected));
-}
-
 void throw_link_out(const std::string& file, const std::string& target) {
   throw Error(ExitCode::kConfig, "weights/link",
               fmt::format("{} is a link to {}, outside of its folder; its text would be copied "

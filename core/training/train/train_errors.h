@@ -77,8 +77,6 @@ std::string missing_metrics(const std::string& path, int64_t last_step, int64_t 
 [[noreturn]] void throw_run_not_empty(const std::string& path, const std::string& what);
 /// [checkpoint/exists]: the path of the new checkpoint already exists.
 [[noreturn]] void throw_checkpoint_exists(const std::string& folder);
-/// [checkpoint/export]: the checkpoint contains something that the other format cannot represent.
-[[noreturn]] void throw_no_export(const std::string& what, const std::string& expected);
 /// [weights/link]: a small file next to the weights, which the run would copy, is a link to a file
 /// outside of its folder.
 [[noreturn]] void throw_link_out(const std::string& file, const std::string& target);

@@ -11,7 +11,8 @@ Component<DataSource> component() {
   return {.name = "text",
           .summary = "JSONL text: documents, prompts with responses, chats by Jinja templates",
           .create = s2s::open_text_source,
-          .options = s2s::list_text_source_options};
+          .options = s2s::list_text_source_options,
+          .data_block = [] { return s2s::OptionTable(); }};
 }
 
 }  // namespace

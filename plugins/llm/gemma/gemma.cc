@@ -19,6 +19,14 @@ struct Gemma : DecoderFamily {
   static constexpr auto spec_of = gemma::spec_of;
   static constexpr auto from_hf = gemma::from_hf;
   static constexpr auto to_hf = gemma::to_hf;
+  /// Source: NeMo collections/common/prompts/gemma.py.
+  static std::vector<PromptFormat> prompt_formats() {
+    PromptFormat format{"gemma",
+                        {{"user", "<start_of_turn>user\n", "<end_of_turn>\n<start_of_turn>model\n"},
+                         {"assistant", "", "<end_of_turn>\n"}}};
+    format.has_bos = format.has_eos = true;
+    return {format};
+  }
 };
 
 }  // namespace

@@ -63,6 +63,22 @@ struct Llama : DecoderFamily {
   static DecoderSpec spec_of(const LlamaOptions& options, const std::string& path) {
     return decoder_spec(options, all_rope_types(), path);
   }
+  /// Source: NeMo collections/common/prompts/llama.py.
+  static std::vector<PromptFormat> prompt_formats() {
+    PromptFormat llama2{
+        "llama2",
+        {{"user", "[INST] ", " [/INST]", true, false}, {"assistant", "", " ", false, true}}};
+    llama2.system_before = "<<SYS>>\n";
+    llama2.system_after = "\n<</SYS>>\n\n";
+    const auto turn = [](const std::string& role) {
+      return RoleTemplate{role, "<|start_header_id|>" + role + "<|end_header_id|>\n\n",
+                          "<|eot_id|>"};
+    };
+    PromptFormat llama3{"llama3", {turn("system"), turn("user"), turn("assistant")}};
+    llama3.preamble = "<|begin_of_text|>";
+    llama3.answer_begin = turn("assistant").before;
+    return {llama2, llama3};
+  }
   static Config from_hf(const Config& foreign) {
     return decoder_from_hf(foreign, {{"llama"}, all_rope_types()});
   }

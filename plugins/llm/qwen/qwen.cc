@@ -7,6 +7,20 @@
 namespace s2s::qwen {
 namespace {
 
+/// Source: NeMo collections/common/prompts/qwen.py.
+std::vector<PromptFormat> chat_formats() {
+  const auto turn = [](const std::string& role) {
+    return RoleTemplate{role, "<|im_start|>" + role + "\n", "<|im_end|>\n"};
+  };
+  PromptFormat qwen{"qwen", {turn("user"), turn("assistant")}};
+  qwen.answer_begin = "<|im_start|>assistant\n";
+  PromptFormat qwen3 = qwen;
+  qwen3.name = "qwen3";
+  qwen3.roles.insert(qwen3.roles.begin(), turn("system"));
+  qwen3.counts_last_only = qwen3.has_thoughts = true;
+  return {qwen, qwen3};
+}
+
 struct Qwen : DecoderFamily {
   using Options = QwenOptions;
   static constexpr const char* kName = "qwen";
@@ -19,6 +33,7 @@ struct Qwen : DecoderFamily {
   static constexpr auto spec_of = qwen::spec_of;
   static constexpr auto from_hf = qwen::from_hf;
   static constexpr auto to_hf = qwen::to_hf;
+  static constexpr auto prompt_formats = chat_formats;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "s2s/data/label_prep.h"
+#include "s2s/foreign_class.h"
 #include "s2s/model_parts.h"
 #include "s2s/nn/perception.h"
 #include "s2s/options.h"
@@ -145,6 +146,8 @@ struct DuplexOptions {
 /// Converts a NeMo speechlm2 configuration, {model, llm_config, codec, tokens}, to options of the
 /// reference mode. Errors: [model/translate] for keys that change the result and are not supported.
 Config translate_nemo(const Config& foreign);
+/// NeMo's DuplexS2SModel.
+std::vector<ForeignClass> foreign_classes();
 
 /// The same model with a speech decoder in place of the audio head.
 struct SpeechDecoderModelOptions : DuplexOptions {
@@ -156,5 +159,7 @@ struct SpeechDecoderModelOptions : DuplexOptions {
 };
 /// translate_nemo, and the block `speech_decoder`.
 Config translate_nemo_speech_decoder(const Config& foreign);
+/// NeMo's DuplexS2SSpeechDecoderModel.
+std::vector<ForeignClass> foreign_classes_with_decoder();
 
 }  // namespace s2s::duplex

@@ -92,7 +92,8 @@ Component<Model> component() {
           .summary = "duplex model: one backbone, a text head and a flat audio head",
           .create = create,
           .options = list_options<DuplexOptions>,
-          .translate = translate_nemo};
+          .translate = translate_nemo,
+          .foreign = foreign_classes};
 }
 
 Component<Model> component_with_decoder() {
@@ -100,7 +101,8 @@ Component<Model> component_with_decoder() {
           .summary = "duplex model: one backbone, a text head and a speech decoder",
           .create = create_with_decoder,
           .options = list_options<SpeechDecoderModelOptions>,
-          .translate = translate_nemo_speech_decoder};
+          .translate = translate_nemo_speech_decoder,
+          .foreign = foreign_classes_with_decoder};
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ Component<Model> component() {
           .summary = "duplex model that answers in text, with an optional text channel of the user",
           .create = create,
           .options = list_options<SttOptions>,
-          .translate = translate_nemo};
+          .translate = translate_nemo,
+          .foreign = foreign_classes};
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "s2s/data/label_prep.h"
+#include "s2s/foreign_class.h"
 #include "s2s/model_parts.h"
 #include "s2s/nn/perception.h"
 #include "s2s/options.h"
@@ -109,5 +111,7 @@ struct SttOptions {
 /// Converts a NeMo speechlm2 configuration, {model, llm_config, tokens}, to options of the
 /// reference mode. Errors: [model/translate].
 Config translate_nemo(const Config& foreign);
+/// NeMo's DuplexSTTModel.
+std::vector<ForeignClass> foreign_classes();
 
 }  // namespace s2s::stt

@@ -1,5 +1,7 @@
+#include <array>
 #include <vector>
 
+#include "s2s/nemo.h"
 #include "stt_options.h"
 
 namespace s2s::stt {
@@ -12,6 +14,29 @@ std::vector<std::string> shared_keys() {
     keys.push_back(row.name.substr(0, row.name.find('.')));
   }
   return keys;
+}
+
+constexpr std::array kKeys = {
+    no_effect("model.audio_loss_weight", "the model has no audio loss", "0"),
+};
+
+Config written_config(const ForeignExport& exported) {
+  const Config& model = *exported.config.find("model");
+  nemo::refuse(model, {"lora.r"});
+  Config out = nemo::listener(exported);
+  for (const auto& [key, value] : model.entries()) {
+    const bool is_ours = key == "llm" || key == "encoder" || key == "modality_adapter" ||
+                         key == "tokens" || key == "tokenizer" || key == "type" || key == "lora";
+    if (is_ours || value.is_null() || out.find(key) != nullptr) continue;
+    if (value.is_scalar() || key == "token_loss_weight") out[key] = value;
+  }
+  for (const char* key : {"answer_metrics", "system_prompt", "loss_normalization"}) out.erase(key);
+  // NeMo asks for the key, not for weights that differ.
+  if (!exported.has_token_loss_weight) out.erase("token_loss_weight");
+  nemo::add_special_tokens(exported, out);
+  out["source_sample_rate"] = *model.find_path("encoder.preprocessor.sample_rate");
+  out["validation_save_path"] = Config::scalar("validation", true);
+  return out;
 }
 
 }  // namespace
@@ -28,6 +53,18 @@ Config translate_nemo(const Config& foreign) {
   if (const Config* tokens = foreign.find("tokens")) out["tokens"] = *tokens;
   out["loss_normalization"] = Config::scalar("local");
   return out;
+}
+
+std::vector<ForeignClass> foreign_classes() {
+  return {{.name = "DuplexSTTModel",
+           .marks = {{"validation_save_path", MarkWeight::kLikely},
+                     {"predict_user_text", MarkWeight::kLikely},
+                     {"source_sample_rate", MarkWeight::kLikely}},
+           .tensors = {{{"llm.layers.", "perception."},
+                        {"perception.asr.", "speech_generation.", "embed_audio_tokens.",
+                         "llm.model.", "llm.base_model."}}},
+           .read = [](ConfigTranslation& translation) { translation.take(kKeys); },
+           .write = written_config}};
 }
 
 }  // namespace s2s::stt

@@ -10,6 +10,7 @@
 
 #include "duplex_batch.h"
 #include "eartts_model.h"
+#include "s2s/foreign_class.h"
 
 namespace s2s::eartts {
 
@@ -118,6 +119,8 @@ class DuplexEarTts : public Model, public SpeaksText, public RunsReferences {
 };
 
 Config translate_duplex_eartts(const Config& foreign);
+/// NeMo's DuplexEARTTS.
+std::vector<ForeignClass> foreign_classes();
 std::unique_ptr<Model> create_duplex_eartts(const Config& model, const ModelContext& context);
 
 }  // namespace s2s::eartts

@@ -18,7 +18,8 @@ Component<Model> duplex_component() {
           .summary = "EAR-TTS: speaks an agent's text channel with a given voice",
           .create = create_duplex_eartts,
           .options = list_options<DuplexEarTtsOptions>,
-          .translate = translate_duplex_eartts};
+          .translate = translate_duplex_eartts,
+          .foreign = foreign_classes};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "s2s/model_parts.h"
+#include "s2s/nemo.h"
 #include "voicechat_model.h"
 #include "voicechat_options.h"
 
@@ -62,7 +63,8 @@ Component<Model> component() {
           .summary = "a duplex_stt and a duplex_eartts joined for inference: speech in, speech out",
           .create = create,
           .options = list_options<VoiceChatOptions>,
-          .translate = translate_nemo};
+          .translate = translate_nemo,
+          .foreign = foreign_classes};
 }
 
 }  // namespace
@@ -94,6 +96,51 @@ Config translate_nemo(const Config& foreign) {
   const Config* const voice = model.find("inference_speaker_reference");
   if (voice != nullptr && !voice->is_null()) out["inference_speaker_reference"] = *voice;
   return out;
+}
+
+namespace {
+
+/// Translates the block of one of the two models. They share the tokenizer of the one that listens.
+void read_part(ConfigTranslation& translation, const std::string& name, const char* type) {
+  Config& model = translation.config["model"];
+  Config* const part = model.find(name);
+  if (part == nullptr || !part->is_map() || part->find("model") == nullptr) return;
+  Config alone = Config::map();
+  alone["model"] = *part->find("model");
+  if (alone["model"].find("type") == nullptr) alone["model"]["type"] = Config::scalar(type);
+  if (const Config* const data = part->find("data")) alone["data"] = *data;
+  translation.translate_model(alone, "model." + name);
+  if (Config* const tokenizer = alone["model"].find("tokenizer")) {
+    const bool is_first = model.find("tokenizer") == nullptr;
+    if (is_first) model["tokenizer"] = *tokenizer;
+    const Config ids = is_first ? Config() : nemo::token_ids(*tokenizer);
+    alone["model"].erase("tokenizer");
+    if (!ids.is_null() && alone["model"].find("tokens") == nullptr) alone["model"]["tokens"] = ids;
+  }
+  Config& own = model[name];
+  own["model"] = alone["model"];
+  own.erase("exp_manager");
+  own.erase("data");
+  if (name == "speech_generation" && alone.find("data") != nullptr) own["data"] = alone["data"];
+}
+
+void read_class(ConfigTranslation& translation) {
+  read_part(translation, "stt", "duplex_stt");
+  read_part(translation, "speech_generation", "duplex_eartts");
+  Config& model = translation.config["model"];
+  const Config* const voice = model.find("inference_speaker_reference");
+  if (voice != nullptr && voice->is_scalar() && voice->text() == "None") {
+    model["inference_speaker_reference"] = Config();
+  }
+}
+
+}  // namespace
+
+std::vector<ForeignClass> foreign_classes() {
+  return {{.name = "NemotronVoiceChat",
+           .marks = {{"speech_generation", MarkWeight::kOwn}},
+           .tensors = {{{"stt_model."}, {}}},
+           .read = read_class}};
 }
 
 }  // namespace s2s::voicechat

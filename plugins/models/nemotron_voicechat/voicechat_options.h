@@ -4,7 +4,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "s2s/foreign_class.h"
 #include "s2s/model_parts.h"
 #include "s2s/options.h"
 
@@ -43,5 +45,7 @@ struct VoiceChatOptions {
 /// Converts NeMo's configuration, {model, llm_config, tokens}, to options of the reference mode.
 /// Errors: [model/translate].
 Config translate_nemo(const Config& foreign);
+/// NeMo's NemotronVoiceChat.
+std::vector<ForeignClass> foreign_classes();
 
 }  // namespace s2s::voicechat

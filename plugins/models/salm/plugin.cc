@@ -79,7 +79,8 @@ Component<Model> component() {
           .create = create,
           .options = list_options<SalmOptions>,
           .translate = translate_nemo,
-          .data = "conversations"};
+          .data = "conversations",
+          .foreign = foreign_classes};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "s2s/foreign_class.h"
 #include "s2s/model_parts.h"
 #include "s2s/nn/perception.h"
 #include "s2s/nn/transducer.h"
@@ -63,5 +64,7 @@ struct SalmOptions {
 /// Converts a NeMo speechlm2 configuration, {model, llm_config, tokens}, to options of the
 /// reference mode. Errors: [model/translate] for keys that change the result and are not supported.
 Config translate_nemo(const Config& foreign);
+/// NeMo's SALM and its variants.
+std::vector<ForeignClass> foreign_classes();
 
 }  // namespace s2s::salm

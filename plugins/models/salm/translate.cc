@@ -1,5 +1,6 @@
 #include <string>
 
+#include "s2s/nemo.h"
 #include "salm_options.h"
 
 namespace s2s::salm {
@@ -10,6 +11,25 @@ std::string min_chunk_seconds(const Config& perception) {
   const Config* const stride = perception.find_path("preprocessor.window_stride");
   return stride == nullptr ? "0.02"
                            : std::to_string(2 * stride->as_double("preprocessor.window_stride"));
+}
+
+Config written_config(const ForeignExport& exported) {
+  const Config& model = *exported.config.find("model");
+  const Config* const words = model.find_path("asr_decoder.vocabulary");
+  if (words != nullptr && words->is_list() && !words->items().empty()) {
+    throw_no_export("the configuration of NeMo's SALMWithAsrDecoder is not written",
+                    "a SALM without model.asr_decoder");
+  }
+  Config out = nemo::listener(exported);
+  nemo::copy(model, out, {"audio_locator_tag", "prompt_format", "encoder_chunk_size_seconds"});
+  out["prompt_format"];  // NeMo's generate asks for the key
+  if (nemo::is_set(model.find_path("lora.r"))) {
+    out["lora"] = nemo::lora(*model.find("lora"));
+    if (out.find("prevent_freeze_params") == nullptr) {
+      out["prevent_freeze_params"] = Config::list({});
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -28,6 +48,24 @@ Config translate_nemo(const Config& foreign) {
   out["encoder_min_chunk_seconds"] = Config::scalar(min_chunk_seconds(perception));
   out["loss_normalization"] = Config::scalar("local");
   return out;
+}
+
+std::vector<ForeignClass> foreign_classes() {
+  const std::vector<std::string> speaking = {"speech_generation.", "embed_audio_tokens."};
+  const auto salm_with = [&](const char* prefix) {
+    ForeignClass::Tensors tensors = {{prefix, "perception."}, speaking};
+    tensors.lacks.insert(tensors.lacks.end(), {"perception.asr.", "llm.model.embed_tokens."});
+    return tensors;
+  };
+  return {{.name = "SALM",
+           .marks = {{"audio_locator_tag", MarkWeight::kOwn}},
+           .tensors = {salm_with("llm.model."), salm_with("llm.base_model.")},
+           .added_token = "audio_locator_tag",
+           .write = written_config},
+          {.name = "SALMWithAsrDecoder", .tensors = {{{"perception.asr.", "llm."}, speaking}}},
+          {.name = "SALMAutomodel",
+           .is_read = false,
+           .tensors = {{{"llm.model.embed_tokens.", "perception."}, speaking}}}};
 }
 
 }  // namespace s2s::salm

@@ -82,25 +82,28 @@ OptionTable component(const std::string& kind, const std::string& name, const Co
   return s2s::list_options<Part>();
 }
 
-using TryBuild = std::function<void(const std::string& kind, const Config& config)>;
+RunCheck checked_by(const std::string& text, const s2s::RunSchema& schema) {
+  RunCheck check = s2s::resolve_run_config(yaml(text));
+  s2s::check_run_config(check, schema);
+  return check;
+}
 
-RunCheck check(const std::string& text, s2s::RunPurpose purpose = s2s::RunPurpose::kGenerate,
-               const TryBuild& try_build = nullptr) {
+RunCheck check(const std::string& text, s2s::RunPurpose purpose = s2s::RunPurpose::kGenerate) {
   s2s::RunSchema schema;
   schema.purpose = purpose;
-  schema.try_build = try_build;
   schema.blocks["data"] = s2s::list_options<DataKeys>();
   schema.blocks["data.made"] = s2s::list_options<Part>();
   schema.kinds = {"llm", "codec", "model", "data", "optimizer", "schedule"};
   schema.component = component;
-  return s2s::check_run_config(yaml(text), schema);
+  schema.advice["trainer"] = {s2s::advice("max_epochs", "write trainer.max_steps")};
+  schema.advice[""] = {s2s::read_as("model.num", "model.num_layers", "2")};
+  return checked_by(text, schema);
 }
 
 std::string run_findings_of(const std::string& text,
-                            s2s::RunPurpose purpose = s2s::RunPurpose::kGenerate,
-                            const TryBuild& try_build = nullptr) {
+                            s2s::RunPurpose purpose = s2s::RunPurpose::kGenerate) {
   std::string out;
-  const RunCheck checked = check(text, purpose, try_build);
+  const RunCheck checked = check(text, purpose);
   for (const s2s::Error& error : checked.findings.errors()) out += error.what() + std::string("\n");
   return out;
 }
@@ -119,7 +122,7 @@ constexpr const char* kGood =
     "    datasets:\n"
     "      one: {cuts_path: b}\n"
     "      two: {cuts_path: c, batch_size: 2}\n"
-    "trainer: {max_steps: 10, devices: -1, logger: false}\n"
+    "trainer: {max_steps: 10, devices: -1}\n"
     "vars: {where: runs}\n";
 
 }  // namespace
@@ -257,28 +260,15 @@ TEST_CASE("the processes of a run are checked with the rest") {
   }
 }
 
-TEST_CASE("every key without effect is accepted with a note") {
-  Config config = yaml("model: {type: d}");
-  for (const auto& [path, reason, only] : s2s::keys_without_effect()) {
-    CHECK(reason != "");
-    Config* node = &config;
-    size_t start = 0;
-    for (size_t dot; (dot = path.find('.', start)) != std::string::npos; start = dot + 1) {
-      node = &(*node)[path.substr(start, dot - start)];
-    }
-    (*node)[path.substr(start)] = yaml(only.empty() ? "1" : only.substr(0, only.find('|')));
-  }
-  const RunCheck checked = check(s2s::write_yaml(config));
-  CHECK(checked.findings.empty());
-  const size_t count = s2s::keys_without_effect().size();
-  CHECK(checked.notes.all().size() == count);
-  REQUIRE(checked.notes.brief().size() == 1);
-  CHECK(checked.notes.brief()[0].find(std::to_string(count) +
-                                      " keys are ignored ('s2s-run config check' explains "
-                                      "why): trainer.logger, trainer.enable_checkpointing, ") == 0);
-  CHECK(check(kGood).notes.brief() == check(kGood).notes.all());
-  CHECK(check(kGood).notes.all().at(0) ==
-        "ignored: trainer.logger (test.yaml:14:39): metrics.jsonl always contains all values");
+TEST_CASE("what to write instead of a foreign key depends on its place and its value") {
+  const std::string found = run_findings_of(
+      "{model: {type: d, num: 2}, trainer: {max_epochs: 3}, exp_manager: {max_epochs: 3}}");
+  CHECK(found.find("'max_epochs' in trainer (test.yaml:1:40); write trainer.max_steps") !=
+        std::string::npos);
+  CHECK(found.find("write model.num_layers") != std::string::npos);
+  CHECK(found.find("'max_epochs' in exp_manager (test.yaml:1:68); write") == std::string::npos);
+  CHECK(run_findings_of("{model: {type: d, num: 3}}").find("write model.num_layers") ==
+        std::string::npos);
 }
 
 TEST_CASE("as JSON, values have their types and every leaf its origin") {
@@ -295,7 +285,6 @@ TEST_CASE("what is run holds what was written, and no block that only gave value
   const Config written = check(kGood).written;
   CHECK(written.find("vars") == nullptr);
   CHECK(written.find_path("data.train_ds.cuts_path")->text() == "runs/a");
-  CHECK(written.find_path("trainer.logger") == nullptr);
   CHECK(written.find_path("trainer.seed") == nullptr);  // a default is the component's to give
   CHECK(run_findings_of(s2s::write_yaml(written)) == "");
 }
@@ -348,25 +337,15 @@ TEST_CASE("keys beside a foreign config are not read, hence findings") {
             .find("[config/unknown-key] unknown key 'nun_layers' in model.llm") == 0);
 }
 
-TEST_CASE("parts are built to hear what they say, once their options are fine") {
-  std::vector<std::string> asked;
-  const TryBuild refuse = [&asked](const std::string& kind, const Config& config) {
-    asked.push_back(kind);
-    CHECK(config.find_path("model.type")->text() == "d");
-    if (kind == "optimizer") throw s2s::choice_error("model.optimizer.x", Config(), {"y"});
-  };
-  const std::string good =
-      "{model: {type: d, optimizer: {name: o}, lr_scheduler: {name: s}}, trainer: {seed: 1}}";
-  CHECK(run_findings_of(good, s2s::RunPurpose::kGenerate, refuse).find("[config/choice]") == 0);
-  CHECK(asked == std::vector<std::string>{"optimizer", "schedule"});
-  asked.clear();
-  run_findings_of(
-      "{model: {type: d, wieght: 1, optimizer: {name: o, a: 1}, lr_scheduler: {name: s, "
-      "num_layers: '${v.x}'}}, v: {x: '${no}'}}",
-      s2s::RunPurpose::kGenerate, refuse);
-  CHECK(asked.empty());
-  run_findings_of("{model: {type: d}, trainer: {sed: 1}}", s2s::RunPurpose::kGenerate, refuse);
-  CHECK(asked == std::vector<std::string>{"model"});
+TEST_CASE("parts without findings are those that may be built") {
+  const auto buildable = [](const std::string& text) { return check(text).buildable; };
+  CHECK(buildable("{model: {type: d, optimizer: {name: o}, lr_scheduler: {name: s}}, "
+                  "trainer: {seed: 1}}") ==
+        std::vector<std::string>{"optimizer", "schedule", "model"});
+  CHECK(buildable("{model: {type: d, wieght: 1, optimizer: {name: o, a: 1}, lr_scheduler: {name: "
+                  "s, num_layers: '${v.x}'}}, v: {x: '${no}'}}")
+            .empty());
+  CHECK(buildable("{model: {type: d}, trainer: {sed: 1}}") == std::vector<std::string>{"model"});
 }
 
 TEST_CASE("findings of the configuration come first, so that theirs is the exit code") {
@@ -375,8 +354,8 @@ TEST_CASE("findings of the configuration come first, so that theirs is the exit 
                         const std::string&) -> OptionTable {
     throw s2s::Error(s2s::ExitCode::kPlugin, "plugin/unknown", "no such name");
   };
-  const RunCheck checked = s2s::check_run_config(
-      yaml("{model: {type: d, tokenizer: {name: t}}, exp_manager: {nam: x}}"), schema);
+  const RunCheck checked =
+      checked_by("{model: {type: d, tokenizer: {name: t}}, exp_manager: {nam: x}}", schema);
   REQUIRE(checked.findings.errors().size() == 2);  // the same finding twice is one
   CHECK(checked.findings.errors()[0].id() == "config/unknown-key");
   CHECK(checked.findings.errors()[1].id() == "plugin/unknown");

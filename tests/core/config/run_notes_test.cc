@@ -16,7 +16,9 @@ struct AnyPart {
 RunCheck checked(const std::string& text) {
   s2s::RunSchema schema;
   schema.component = [](const auto&...) { return s2s::list_options<AnyPart>(); };
-  return s2s::check_run_config(yaml(text), schema);
+  RunCheck check = s2s::resolve_run_config(yaml(text));
+  s2s::check_run_config(check, schema);
+  return check;
 }
 
 std::string findings_text(const std::string& text) {
@@ -29,20 +31,6 @@ std::string findings_text(const std::string& text) {
 }
 
 }  // namespace
-
-TEST_CASE("defaults of Lightning are without effect, other values of their keys are not") {
-  const auto notes_of = [](const std::string& trainer) {
-    return checked("model: {type: d}\ntrainer: {" + trainer + "}\n").notes.without_effect.size();
-  };
-  CHECK(notes_of("check_val_every_n_epoch: 1, gradient_clip_algorithm: norm, profiler: null, "
-                 "callbacks: null, plugins: [], overfit_batches: 0.0, fast_dev_run: False, "
-                 "min_epochs: null, max_epochs: null, precision: null, tpu_cores: 0") == 11);
-  for (const char* const other : {"check_val_every_n_epoch: 2", "gradient_clip_algorithm: value",
-                                  "profiler: simple", "callbacks: [1]", "overfit_batches: 0.1"}) {
-    CHECK(notes_of(other) == 0);
-    CHECK(findings_text(std::string("model: {type: d}\ntrainer: {") + other + "}\n") != "");
-  }
-}
 
 TEST_CASE("blocks that nobody knows and that are switched off are notes") {
   const RunCheck result = checked(

@@ -8,6 +8,7 @@
 #include "conversations/prompt_format.h"
 #include "plugins/data_conversations/nemo_tokenizer.h"
 #include "s2s/error.h"
+#include "s2s/kinds/backbone.h"
 
 using namespace s2s;
 using namespace s2s::data;
@@ -30,8 +31,9 @@ std::string error_of(const std::vector<PromptTurn>& turns, const std::string& fo
   const auto tokenizer =
       nemo_tokenizer(plugins, "hf_tokenizer_qwen2.json", {{"eos", 902}, {"pad", 900}}, "<audio>");
   try {
+    const std::vector<PromptFormat> formats = known_prompt_formats(plugins.registries);
     PromptRules rules;
-    rules.format = format;
+    rules.format = &find_prompt_format(formats, format, "talks.jsonl:3");
     encode_prompt(turns, rules, *tokenizer, "talks.jsonl:3");
   } catch (const Error& error) {
     return error.id() + ": " + error.message();
@@ -45,6 +47,7 @@ TEST_CASE("ids and loss masks of conversations are NeMo's") {
   BuiltPlugins plugins;
   std::ifstream file(reference_data() + "/nemo_prompts.json");
   const json root = json::parse(file);
+  const std::vector<PromptFormat> formats = known_prompt_formats(plugins.registries);
   const std::string tag = root.at("tag");
   for (const json& wanted : root.at("cases")) {
     CAPTURE(wanted.at("format").get<std::string>());
@@ -53,7 +56,7 @@ TEST_CASE("ids and loss masks of conversations are NeMo's") {
         nemo_tokenizer(plugins, wanted.at("tokenizer"), wanted.at("special"), tag);
     CHECK(tokenizer->encode(tag) == std::vector<int64_t>{wanted.at("tag_id").get<int64_t>()});
     PromptRules rules;
-    rules.format = wanted.at("format");
+    rules.format = &find_prompt_format(formats, wanted.at("format"), "x");
     rules.seed = wanted.at("seed");
     if (!wanted.at("system_prompt").is_null()) rules.system_prompt = wanted.at("system_prompt");
     const EncodedPrompt prompt =

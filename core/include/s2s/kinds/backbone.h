@@ -10,6 +10,9 @@
 
 namespace s2s {
 
+class Registries;
+struct PromptFormat;  // s2s/data/prompt_format.h
+
 /// Sizes that other parts of a model and the sharding plan need.
 struct BackboneShape {
   int64_t vocab_size = 0;
@@ -55,5 +58,9 @@ class Backbone : public BlockOf<const SequenceInfo&> {
 /// head may be at the model's own level.
 std::vector<StagePart> stages_around(Block& model, const std::string& path,
                                      const std::vector<std::string>& heads = {});
+
+/// The prompt formats of all language models that plugins provide; the plugins are loaded. One that
+/// cannot be loaded is left out.
+std::vector<PromptFormat> known_prompt_formats(const Registries& registries);
 
 }  // namespace s2s

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "s2s/data/prompt_format.h"
 #include "s2s/nn/decoder_options.h"
 
 namespace s2s {
@@ -31,6 +32,8 @@ namespace s2s {
 struct DecoderFamily {
   /// The plan's rows for the layers and the last norm.
   static std::vector<TensorRow> tensor_rows(const DecoderSpec& spec) { return decoder_rows(spec); }
+  /// Formats that prompt_format of a data set may name.
+  static std::vector<PromptFormat> prompt_formats() { return {}; }
   /// The sharded units.
   static std::vector<UnitRow> unit_rows() { return {{"layers.*"}}; }
 };
@@ -118,6 +121,7 @@ Component<Backbone> decoder_component() {
   component.options = decoder_options<Family>;
   component.translate = Family::from_hf;
   component.tiny = Family::kTiny;
+  component.prompt_formats = Family::prompt_formats;
   return component;
 }
 

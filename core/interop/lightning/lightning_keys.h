@@ -1,0 +1,11 @@
+#pragma once
+// Options of Lightning's Trainer that change nothing here.
+
+#include "s2s/foreign_keys.h"
+
+namespace s2s::interop {
+
+/// Dotted keys of the configuration.
+ForeignKeys lightning_keys();
+
+}  // namespace s2s::interop

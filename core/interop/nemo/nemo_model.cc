@@ -1,0 +1,266 @@
+// Reads the `model` block of a configuration of NeMo speechlm2: which model it is, and its
+// pretrained parts where they are files of this machine.
+
+#include "nemo/nemo_model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "config/config_errors.h"
+#include "config/config_notes.h"
+#include "config/yaml_reader.h"
+#include "nemo/nemo_class.h"
+#include "nemo/nemo_keys.h"
+#include "s2s/kinds/model.h"
+#include "s2s/model_parts.h"
+#include "s2s/nemo.h"
+#include "weights/archives.h"
+
+namespace s2s::interop {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kLargestConfig = uint64_t{4} << 20;
+
+/// The configuration in a .nemo archive.
+Config config_in(const std::string& archive) {
+  return parse_yaml(read_archive_text(archive, "model_config.yaml", kLargestConfig), archive);
+}
+
+class NemoModel {
+ public:
+  NemoModel(Config& model, ConfigTranslation& translation)
+      : model_(model), translation_(translation) {}
+
+  void name_type() {
+    if (model_.find("type") != nullptr || model_.find("llm") != nullptr) return;
+    if (translation_.registries == nullptr) return;
+    const NemoClasses classes(*translation_.registries);
+    refuse_other_classes(classes);
+    std::string key;
+    const KnownClass* const known = classes.of_keys(model_, key);
+    if (known == nullptr) return;
+    const Config mark = *model_.find(key);
+    note(key, mark, "model.type: " + known->type);
+    set("type", Config::scalar(known->type), mark.origin());
+  }
+
+  /// classes: of the model's type.
+  void read_parts(const std::vector<ForeignClass>& classes) {
+    try {
+      read_language_model(classes);
+      read_perception();
+    } catch (const Error& error) {
+      translation_.findings.add(error);
+    }
+  }
+
+ private:
+  void set(const char* key, Config node, const Origin& origin) {
+    node.set_origin(origin);
+    model_[key] = std::move(node);
+  }
+
+  void note(const std::string& key, const Config& value, const std::string& as) {
+    translation_.note_read("model." + key, value, as);
+  }
+
+  /// Refuses the blocks of classes that are not here, before their keys are reported one by one.
+  void refuse_other_classes(const NemoClasses& classes) const {
+    const Config* const target = model_.find("_target_");
+    if (target == nullptr || !target->is_scalar()) return;
+    const std::string name = target->text().substr(target->text().rfind('.') + 1);
+    const KnownClass* const known = classes.named(name);
+    if (known == nullptr || !known->foreign.is_read) {
+      classes.throw_no_class(config_place("model._target_", *target), name);
+    }
+    model_.erase("_target_");  // the keys below tell the type
+  }
+
+  /// pretrained_llm: a Hugging Face folder of this machine gives the language model and its
+  /// tokenizer. A name of a hub stays, and is reported as an unknown key with what to write.
+  void read_language_model(const std::vector<ForeignClass>& classes) {
+    const Config* const found = model_.find("pretrained_llm");
+    if (found == nullptr || !found->is_scalar() || model_.find("llm") != nullptr) return;
+    const Config folder = *found;
+    if (!fs::is_regular_file(fs::path(folder.text()) / "config.json")) return;
+    Config llm = Config::map();
+    llm["path"] = folder;
+    set("llm", std::move(llm), folder.origin());
+    note("pretrained_llm", folder, "llm.path");
+    model_.erase("pretrained_llm");
+    imply_tokenizer(folder, classes);
+  }
+
+  /// Some classes add the text of a key to the tokenizer. `key` may be null.
+  void add_token(const char* key, Config& tokenizer) const {
+    const Config* const tag = key == nullptr ? nullptr : model_.find(key);
+    if (tag == nullptr) return;
+    Config& added = tokenizer["additional_special_tokens"];
+    if (!added.is_list()) added = Config::list({});
+    const bool is_there =
+        std::any_of(added.items().begin(), added.items().end(),
+                    [&](const Config& item) { return item.text() == tag->text(); });
+    if (!is_there) added.items().push_back(*tag);
+  }
+
+  /// The tokenizer of the language model's folder. A block `tokenizer` with another path or name is
+  /// another one, and null is none; with other keys, as pad_id, it adds to what the folder implies.
+  void imply_tokenizer(const Config& folder, const std::vector<ForeignClass>& classes) {
+    const Config* const written = model_.find("tokenizer");
+    const bool is_another =
+        written != nullptr && (!written->is_map() || written->find("path") != nullptr ||
+                               written->find("name") != nullptr);
+    if (is_another) return;
+    const Config* const own = model_.find("tokenizer_path");
+    const bool has_own = own != nullptr && own->is_scalar() && !own->is_null();
+    Config tokenizer = Config::map();
+    tokenizer["name"] = Config::scalar("hf");
+    tokenizer["path"] = has_own ? *own : folder;
+    if (written != nullptr) {
+      for (const auto& [key, value] : written->entries()) tokenizer[key] = value;
+    }
+    for (const ForeignClass& one : classes) add_token(one.added_token, tokenizer);
+    set("tokenizer", std::move(tokenizer), folder.origin());
+    model_.erase("tokenizer_path");
+  }
+
+  /// `perception` with the blocks of the archive of pretrained_asr below its own keys.
+  static Config over_archive(Config perception, const std::string& archive) {
+    const Config written = config_in(archive);
+    for (const char* key : {"preprocessor", "encoder", "spec_augment"}) {
+      const Config* const block = written.find(key);
+      if (block == nullptr || !block->is_map()) continue;
+      Config merged = *block;
+      if (const Config* const own = perception.find(key); own != nullptr && own->is_map()) {
+        for (const auto& [option, value] : own->entries()) merged[option] = value;
+      }
+      perception[key] = std::move(merged);
+    }
+    return perception;
+  }
+
+  /// The transducer of an archive, for NeMo's SALMWithAsrDecoder; null when it has none.
+  Config transducer_of(const Config& archive) const {
+    const Config written = config_in(archive.text());
+    Config decoder = Config::map();
+    const auto take = [&](const char* key, std::initializer_list<const char*> paths) {
+      for (const char* path : paths) {
+        const Config* const found = written.find_path(path);
+        if (found == nullptr || found->is_null()) continue;
+        decoder[key] = *found;
+        return;
+      }
+    };
+    take("vocabulary", {"joint.vocabulary", "decoder.vocabulary", "labels"});
+    take("durations", {"model_defaults.tdt_durations", "decoding.durations"});
+    take("pred_hidden", {"decoder.prednet.pred_hidden"});
+    take("pred_rnn_layers", {"decoder.prednet.pred_rnn_layers"});
+    take("joint_hidden", {"joint.jointnet.joint_hidden"});
+    take("max_symbols", {"decoding.greedy.max_symbols", "decoding.greedy.max_symbols_per_step"});
+    if (decoder.find("pred_hidden") == nullptr || decoder.find("vocabulary") == nullptr) return {};
+    if (has_pretrained_weights()) decoder["path"] = archive;
+    return decoder;
+  }
+
+  /// `perception` whose class also hears words: its transducer goes to asr_decoder.
+  void read_transducer(const Config& perception, const Config& archive) {
+    const Config* const target = perception.find("target");
+    const bool hears_words = target != nullptr && target->is_scalar() &&
+                             target->text().ends_with(".AudioTranscriptionPerceptionModule");
+    if (!hears_words || model_.find("asr_decoder") != nullptr) return;
+    Config decoder = transducer_of(archive);
+    if (decoder.is_null()) {
+      throw_not_translated("model.pretrained_asr", archive,
+                           "an archive with an RNN-T or TDT model");
+    }
+    note("pretrained_asr", archive, "asr_decoder and encoder");
+    set("asr_decoder", std::move(decoder), archive.origin());
+  }
+
+  /// Without an archive, `perception` must have all blocks; else it stays, and is reported.
+  void read_perception() {
+    const Config* const found = model_.find("perception");
+    if (found == nullptr || !found->is_map()) return;
+    const Config perception = *found;
+    const Config* const asr = model_.find("pretrained_asr");
+    const bool is_file = asr != nullptr && asr->is_scalar() && fs::is_regular_file(asr->text());
+    // The class of a whole encoder; NeMo's files also write a few keys above an archive's.
+    if (!is_file && perception.find_path("encoder._target_") == nullptr) return;
+    const Config archive = is_file ? *asr : Config();
+    Config parts = Config::map();
+    translate_perception(is_file ? over_archive(perception, archive.text()) : perception,
+                         "fastconformer", parts);
+    if (is_file && has_pretrained_weights()) parts["encoder"]["path"] = archive;
+    for (const char* key : {"encoder", "modality_adapter"}) {
+      if (model_.find(key) != nullptr) {
+        translation_.note_no_effect("model.perception", perception,
+                                    std::string("model.") + key + " is written");
+      } else {
+        set(key, std::move(parts[key]), perception.origin());
+      }
+    }
+    note("perception", perception, "encoder and modality_adapter");
+    if (is_file) read_transducer(perception, archive);
+    if (is_file || !has_pretrained_weights()) model_.erase("pretrained_asr");
+    model_.erase("perception");
+  }
+
+  bool has_pretrained_weights() const {
+    const Config* const found = model_.find("pretrained_weights");
+    return found == nullptr || !found->is_scalar() || found->as_bool("model.pretrained_weights");
+  }
+
+  Config& model_;
+  ConfigTranslation& translation_;
+};
+
+/// The classes that the model's type knows; empty without a type.
+std::vector<ForeignClass> classes_of_type(const Config& model, const Registries* registries) {
+  const Config* const type = model.find("type");
+  if (type == nullptr || !type->is_scalar() || registries == nullptr) return {};
+  try {
+    const auto foreign = registries->get<Model>(type->text(), *type, "model.type").foreign;
+    return foreign == nullptr ? std::vector<ForeignClass>() : foreign();
+  } catch (const Error&) {
+    return {};  // the check reports it
+  }
+}
+
+}  // namespace
+
+void translate_nemo_model(ConfigTranslation& translation) {
+  Config* const model = translation.config.find("model");
+  if (model == nullptr || !model->is_map()) return;
+  NemoModel nemo(*model, translation);
+  nemo.name_type();
+  const std::vector<ForeignClass> own = classes_of_type(*model, translation.registries);
+  nemo.read_parts(own);
+  if (own.empty()) return;  // another model may have options of these names
+  for (const ForeignClass& one : own) {
+    if (one.read != nullptr) one.read(translation);
+  }
+  take_nemo_keys(translation);
+}
+
+}  // namespace s2s::interop
+
+namespace s2s {
+
+void ConfigTranslation::translate_model(Config& block, const std::string& path) {
+  ConfigNotes own;
+  ConfigTranslation below(block, findings, own, registries);
+  interop::translate_nemo_model(below);
+  const auto take_notes = [&](const std::vector<std::string>& some, std::vector<std::string>& all) {
+    for (const std::string& note : some) {
+      all.push_back(note.starts_with("model.") ? path + "." + note : note);
+    }
+  };
+  take_notes(own.without_effect, notes.without_effect);
+  take_notes(own.others, notes.others);
+  take_notes(own.warnings, notes.warnings);
+}
+
+}  // namespace s2s
