@@ -22,10 +22,6 @@ Channels make_channels(const at::Tensor& tokens_BT, const at::Tensor& codes_BTK,
           tokens_BT.narrow(1, 1, width - 1), codes.narrow(1, 1, width - 1)};
 }
 
-at::Tensor length_mask(const at::Tensor& lengths_B, int64_t width) {
-  return at::arange(width, lengths_B.options()).unsqueeze(0).lt(lengths_B.unsqueeze(1));
-}
-
 at::Tensor agent_turn_mask(const at::Tensor& tokens_BT, const SpecialIds& text) {
   // A turn is open while its BOS is newer than the last EOS before this frame.
   const int64_t width = tokens_BT.size(1);

@@ -32,9 +32,6 @@ at::Tensor fit_width(const at::Tensor& tokens_BT, int64_t width, int64_t pad);
 Channels make_channels(const at::Tensor& tokens_BT, const at::Tensor& codes_BTK,
                        const SpecialIds& text, const SpeechIds& speech);
 
-/// [B, T] bool: t < lengths[b].
-at::Tensor length_mask(const at::Tensor& lengths_B, int64_t width);
-
 /// [B, T] bool: frames inside the agent's turns, from BOS to EOS, inclusive. A turn without EOS
 /// lasts to the end.
 at::Tensor agent_turn_mask(const at::Tensor& tokens_BT, const SpecialIds& text);

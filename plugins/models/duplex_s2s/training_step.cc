@@ -8,6 +8,7 @@
 
 #include "duplex_errors.h"
 #include "s2s/nn/losses.h"
+#include "s2s/nn/rows.h"
 
 namespace s2s::duplex {
 

@@ -70,10 +70,6 @@ at::Tensor fit_columns(const at::Tensor& x_BT, int64_t width, int64_t fill) {
   return lack > 0 ? at::constant_pad_nd(x_BT, {0, lack}, fill) : x_BT.narrow(1, 0, width);
 }
 
-at::Tensor before(const at::Tensor& lengths_B, int64_t width) {
-  return at::arange(width, lengths_B.options()).unsqueeze(0).lt(lengths_B.unsqueeze(1));
-}
-
 at::Tensor codec_codes(const at::Tensor& codes_BKT, const at::Tensor& silence_K, int64_t size) {
   const at::Tensor unknown_BT = codes_BKT.ge(size).any(1);
   return at::where(unknown_BT.unsqueeze(1), silence_K.view({1, -1, 1}), codes_BKT).contiguous();

@@ -43,9 +43,6 @@ int64_t batch_rows(const Batch& batch);
 /// x [B, T'] cut to T columns, or extended with `fill`.
 at::Tensor fit_columns(const at::Tensor& x_BT, int64_t width, int64_t fill);
 
-/// [B, T] bool: true before each row's length.
-at::Tensor before(const at::Tensor& lengths_B, int64_t width);
-
 /// codes [B, K, T] for the codec: frames with a code that it does not have become silence_K.
 at::Tensor codec_codes(const at::Tensor& codes_BKT, const at::Tensor& silence_K, int64_t size);
 
