@@ -25,4 +25,22 @@ WholeFrames whole_frames(const at::Tensor& audio_BS, const at::Tensor& lengths_B
           at::div(lengths + (samples_per_frame - 1), samples_per_frame, "floor")};
 }
 
+std::vector<int64_t> to_vector(const at::Tensor& x) {
+  const at::Tensor host = x.to(at::kCPU, at::kLong).contiguous();
+  return {host.const_data_ptr<int64_t>(), host.const_data_ptr<int64_t>() + host.numel()};
+}
+
+StepRows::StepRows(const std::vector<int64_t>& rows, const at::Tensor& kept) {
+  if (rows.empty() || kept.size(0) == 1) return;
+  rows_B_ = at::tensor(rows, at::kLong).to(kept.device());
+}
+
+at::Tensor StepRows::of(const at::Tensor& kept) const {
+  return rows_B_.defined() && kept.defined() ? kept.index_select(0, rows_B_) : kept;
+}
+
+at::Tensor StepRows::replaced(const at::Tensor& kept, const at::Tensor& values) const {
+  return rows_B_.defined() && kept.defined() ? kept.index_copy(0, rows_B_, values) : values;
+}
+
 }  // namespace s2s

@@ -10,6 +10,7 @@
 #include "s2s/model_flops.h"
 #include "s2s/model_parts.h"
 #include "s2s/nn/losses.h"
+#include "s2s/nn/rows.h"
 #include "s2s/nn/text_decoding.h"
 #include "text_batches.h"
 
@@ -169,9 +170,7 @@ at::Tensor padded_rows(const std::vector<std::vector<int64_t>>& rows, int64_t wi
 }
 
 std::vector<int64_t> ids_of(const at::Tensor& row) {
-  const at::Tensor real = row.masked_select(row.ge(0)).to(at::kCPU, at::kLong).contiguous();
-  const auto* const id = real.const_data_ptr<int64_t>();
-  return {id, id + real.numel()};
+  return to_vector(row.masked_select(row.ge(0)));
 }
 
 }  // namespace

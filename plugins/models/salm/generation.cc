@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "s2s/nn/eval_scope.h"
+#include "s2s/nn/rows.h"
 #include "s2s/nn/text_decoding.h"
 #include "salm_errors.h"
 #include "salm_model.h"
@@ -23,12 +24,10 @@ void check_audios(const std::vector<TextPrompt>& prompts, const RowIds& ids) {
 }
 
 std::vector<int64_t> without_padding(const at::Tensor& ids_T, int64_t pad) {
-  const at::Tensor host_T = ids_T.to(at::kCPU, at::kLong).contiguous();
-  const int64_t* const begin = host_T.const_data_ptr<int64_t>();
-  const int64_t* const end = begin + host_T.numel();
-  const int64_t* const first = std::find_if(begin, end, [pad](int64_t id) { return id != pad; });
-  if (first == end) return {pad};  // something has to begin
-  return {first, end};
+  const std::vector<int64_t> ids = to_vector(ids_T);
+  const auto first = std::find_if(ids.begin(), ids.end(), [pad](int64_t id) { return id != pad; });
+  if (first == ids.end()) return {pad};  // something has to begin
+  return {first, ids.end()};
 }
 
 /// The prompts as NeMo's data set would make a batch of them.

@@ -18,9 +18,6 @@ void check_audio(const std::string& name, const at::Tensor& audio_BS);
 /// target_audio. Errors: [model/no-codec], [model/streams].
 std::pair<at::Tensor, at::Tensor> agent_codes(const Batch& batch, Codec* codec);
 
-/// The elements of x [B] on the host.
-std::vector<int64_t> values_of(const at::Tensor& x_B);
-
 /// Errors: [model/streams] unless codes are [B, `books`, T] with T > 0. rows: B; -1: any.
 void check_books(const std::string& name, const at::Tensor& codes_BKT, int64_t books,
                  int64_t rows = -1);

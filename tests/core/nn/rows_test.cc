@@ -31,4 +31,24 @@ TEST_CASE("audio ends with a whole frame, silent beyond each row's length") {
   CHECK(s2s::whole_frames(at::ones({1, 8}), ids({8}), 4).audio_BS.size(1) == 8);
 }
 
+TEST_CASE("integers come to the host in order") {
+  const at::Tensor x = at::arange(6, at::kInt).view({2, 3}).t();
+  CHECK(s2s::to_vector(x) == std::vector<int64_t>{0, 3, 1, 4, 2, 5});
+  CHECK(s2s::to_vector(at::empty({0}, at::kLong)).empty());
+}
+
+TEST_CASE("a step takes its rows from what is kept, and puts them back") {
+  const at::Tensor kept = ids({10, 11, 12});
+  const s2s::StepRows some({2, 0}, kept);
+  CHECK(some.of(kept).equal(ids({12, 10})));
+  CHECK(some.replaced(kept, ids({7, 8})).equal(ids({8, 11, 7})));
+  CHECK(kept.equal(ids({10, 11, 12})));
+  CHECK_FALSE(some.of({}).defined());
+  CHECK_FALSE(some.replaced({}, {}).defined());
+  const s2s::StepRows all({}, kept);
+  CHECK(all.of(kept).is_same(kept));
+  CHECK(all.replaced(kept, ids({1, 2, 3})).equal(ids({1, 2, 3})));
+  CHECK(s2s::StepRows({0}, ids({5})).of(ids({5})).equal(ids({5})));
+}
+
 }  // namespace

@@ -26,4 +26,22 @@ struct WholeFrames {
 WholeFrames whole_frames(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                          int64_t samples_per_frame);
 
+/// The elements of an integer tensor, from any device.
+std::vector<int64_t> to_vector(const at::Tensor& x);
+
+/// The rows of a step in tensors [R, ...] that keep something of each conversation. Tensors that
+/// are undefined stay so.
+class StepRows {
+ public:
+  /// `rows`: one for each row of the step; empty: all. `kept`: one of the tensors.
+  StepRows(const std::vector<int64_t>& rows, const at::Tensor& kept);
+  /// Those rows of `kept`.
+  at::Tensor of(const at::Tensor& kept) const;
+  /// `kept` with the values of these rows replaced. The old tensor does not change.
+  at::Tensor replaced(const at::Tensor& kept, const at::Tensor& values) const;
+
+ private:
+  at::Tensor rows_B_;  // undefined: all
+};
+
 }  // namespace s2s
