@@ -8,6 +8,7 @@
 #include <string>
 
 #include "duplex_errors.h"
+#include "s2s/nn/transformer.h"
 
 namespace s2s::duplex {
 namespace {
@@ -107,15 +108,11 @@ class SpeechDecoder::Layer : public BlockOf<const SequenceInfo&> {
     if (info.state != nullptr) {
       seen = info.state->append(index_, seen[0].k, seen[0].v, /*window=*/0, info.rows);
     }
-    const int64_t count = x_BTD.size(0) / static_cast<int64_t>(seen.size());
-    std::vector<at::Tensor> parts;
-    for (const SeenKeys& keys : seen) {
-      const at::Tensor q = part(0).narrow(0, static_cast<int64_t>(parts.size()) * count, count);
-      parts.push_back(at::scaled_dot_product_attention(
-          q, keys.k, keys.v, {}, is_training() ? dropout_ : 0, /*is_causal=*/!info.state));
-    }
-    const at::Tensor y = parts.size() == 1 ? parts.front() : at::cat(parts);
-    return dropped(o_net_(y.transpose(1, 2).flatten(2)));
+    const at::Tensor y = attend_seen(part(0), seen, [&](const at::Tensor& q, const SeenKeys& of) {
+      return at::scaled_dot_product_attention(q, of.k, of.v, {}, is_training() ? dropout_ : 0,
+                                              /*is_causal=*/!info.state);
+    });
+    return dropped(o_net_(from_heads(y)));
   }
 
   int64_t index_, heads_;
