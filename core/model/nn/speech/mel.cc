@@ -196,6 +196,17 @@ at::Tensor log_mel(const at::Tensor& audio_BS, const at::Tensor& window, const a
   return at::matmul(power, bank_FN.t()).add_(floor).log_();
 }
 
+at::Tensor whisper_log_mel(const at::Tensor& audio_BS, const at::Tensor& window,
+                           const at::Tensor& bank_FN, int64_t hop_samples) {
+  const FullPrecision full_precision;
+  const int64_t half = bank_FN.size(1) - 1;
+  const at::Tensor power_BTN = power_of_frames(at::reflection_pad1d(audio_BS, {half, half}),
+                                               centered_window(window, 2 * half), hop_samples);
+  const at::Tensor mel_BTF = at::matmul(power_BTN.slice(1, 0, -1), bank_FN.t());
+  const at::Tensor log_BTF = mel_BTF.clamp_min(1e-10).log10();
+  return (at::maximum(log_BTF, log_BTF.amax({1, 2}, /*keepdim=*/true) - 8) + 4) / 4;
+}
+
 MelFrontEnd::MelFrontEnd(MelOptions options, const std::string& path, bool stored)
     : options_(std::move(options)), path_(path) {
   options_.check(path);
