@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 at::Tensor fit_width(const at::Tensor& tokens_BT, int64_t width, int64_t pad) {
   const int64_t missing = width - tokens_BT.size(1);
@@ -39,4 +39,4 @@ at::Tensor replace_control_codes(const at::Tensor& codes_BTK, const at::Tensor& 
   return at::where(codes_BTK.ge(speech.bos), silence_K.to(codes_BTK.device()), codes_BTK);
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

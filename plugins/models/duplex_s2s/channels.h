@@ -7,7 +7,7 @@
 
 #include "s2s/kinds/tokenizer.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 /// Control codes follow the codec's codes and are equal for all codebooks.
 struct SpeechIds {
@@ -41,4 +41,4 @@ at::Tensor agent_turn_mask(const at::Tensor& tokens_BT, const SpecialIds& text);
 at::Tensor replace_control_codes(const at::Tensor& codes_BTK, const at::Tensor& silence_K,
                                  const SpeechIds& speech);
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -7,7 +7,7 @@
 
 #include "s2s/nn/transformer.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -62,4 +62,4 @@ at::Tensor CopyAttention::attend(const at::Tensor& hidden_BTH, const at::Tensor&
   return hidden_BTH + scale_ * at::matmul(weights.to(words.scalar_type()), words);
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -13,7 +13,7 @@
 #include "s2s/options.h"
 #include "speech_decoder_options.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 /// Weights of the text loss by kind of label.
 struct TokenLossWeights {
@@ -157,4 +157,4 @@ struct SpeechDecoderModelOptions : DuplexOptions {
 /// translate_nemo, and the block `speech_decoder`.
 Config translate_nemo_speech_decoder(const Config& foreign);
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

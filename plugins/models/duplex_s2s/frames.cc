@@ -5,7 +5,7 @@
 
 #include "s2s/nn/rows.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 namespace {
 
 DuplexModel::Choice copy_of(const DuplexModel::Choice& choice) {
@@ -106,4 +106,4 @@ bool Frames::record(const DuplexModel::UserChannel& user) {
   return may_record_;
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -11,7 +11,7 @@
 #include "s2s/nn/rows.h"
 #include "s2s/nn/slot_sessions.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 DuplexModel::Choice DuplexModel::initial_choice(int64_t batch_size, at::Device device) const {
   const auto options = at::TensorOptions().dtype(at::kLong).device(device);
@@ -149,4 +149,4 @@ std::unique_ptr<DuplexSessions> DuplexModel::open_sessions(int64_t num_slots) {
   return slot_sessions(*this, std::make_unique<Slots>(*this, num_slots), num_slots);
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -10,7 +10,7 @@
 #include "duplex_errors.h"
 #include "s2s/nn/transformer.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 namespace {
 constexpr double kInitialStd = 0.02;  // of all weights inside of the transformer, as in GPT-2
 }  // namespace
@@ -169,7 +169,7 @@ at::Tensor SpeechDecoder::with_positions(const at::Tensor& x_BTD, const Sequence
   if (info.state != nullptr) begins = info.state->lengths(info.rows);
   const int64_t end = *std::max_element(begins.begin(), begins.end()) + x_BTD.size(1);
   if (end > options_.max_length_causal_mask) {
-    throw_speech_too_long(end, options_.max_length_causal_mask);
+    throw speech_too_long_error(end, options_.max_length_causal_mask);
   }
   if (!position_embeddings_) return x_BTD;
   if (std::adjacent_find(begins.begin(), begins.end(), std::not_equal_to()) == begins.end()) {
@@ -239,13 +239,13 @@ ShardPlan SpeechDecoder::configure_model() const {
 }
 
 void SpeechDecoderOptions::check() const {
-  if (has_xattn) throw_speech_decoder("has_xattn = true, but there is no condition", "false");
-  if (!is_causal) throw_speech_decoder("is_causal = false would see frames to come", "true");
-  if (use_moe) throw_speech_decoder("use_moe = true is not implemented", "false");
+  if (has_xattn) throw speech_decoder_error("has_xattn = true, but there is no condition", "false");
+  if (!is_causal) throw speech_decoder_error("is_causal = false would see frames to come", "true");
+  if (use_moe) throw speech_decoder_error("use_moe = true is not implemented", "false");
   if (d_model % sa_n_heads == 0) return;
-  throw_speech_decoder("sa_n_heads = " + std::to_string(sa_n_heads) +
-                           " does not divide d_model = " + std::to_string(d_model),
-                       "a number of heads that does");
+  throw speech_decoder_error("sa_n_heads = " + std::to_string(sa_n_heads) +
+                                 " does not divide d_model = " + std::to_string(d_model),
+                             "a number of heads that does");
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -1,6 +1,6 @@
 #include "duplex_options.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 Config translate_nemo(const Config& foreign) {
   const Config& model = required_key(foreign, "model", "options");
@@ -24,4 +24,4 @@ Config translate_nemo_speech_decoder(const Config& foreign) {
   return out;
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

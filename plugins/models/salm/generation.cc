@@ -19,7 +19,7 @@ void check_audios(const std::vector<TextPrompt>& prompts, const RowIds& ids) {
     const auto places = std::count(prompts[i].ids.begin(), prompts[i].ids.end(), ids.tag);
     const auto audios = static_cast<int64_t>(prompts[i].audios_S.size());
     if (places == audios) continue;
-    throw_audio_count({"prompt " + std::to_string(i + 1), ids.tag_text, places, audios});
+    throw audio_count_error({"prompt " + std::to_string(i + 1), ids.tag_text, places, audios});
   }
 }
 
@@ -120,7 +120,7 @@ std::vector<TextAnswer> SalmModel::continue_prompts(const std::vector<TextPrompt
                                                     const SamplingOptions& sampling) {
   if (prompts.empty()) return {};
   if (options.num_beams > 1 && sampling.temperature > 0) {
-    throw_sampled_beams(options.num_beams, sampling.temperature);
+    throw sampled_beams_error(options.num_beams, sampling.temperature);
   }
   const EvalScope eval(*this);
   return answer_texts(*parts_.llm, embedded(prompts), options, end_tokens(options), sampling,

@@ -15,7 +15,7 @@ namespace {
 
 const at::Tensor& tensor_of(const Batch& batch, const char* name) {
   const auto found = batch.others.find(name);
-  if (found == batch.others.end() || !found->second.defined()) throw_no_batch_tensor(name);
+  if (found == batch.others.end() || !found->second.defined()) throw no_batch_tensor_error(name);
   return found->second;
 }
 

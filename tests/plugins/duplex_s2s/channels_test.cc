@@ -8,7 +8,7 @@
 #include "s2s/kinds/tokenizer.h"
 
 using namespace s2s;
-using namespace s2s::duplex;
+using namespace s2s::duplex_s2s;
 
 namespace {
 
