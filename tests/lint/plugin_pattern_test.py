@@ -36,9 +36,6 @@ BUILT = {"schedule", "optimizer", "metric", "logger", "scorer"}
 
 # Folder: (namespace, reason).
 NAMESPACES = {
-    "models/causal_lm": ("causal", "older than the pattern"),
-    "models/duplex_stt": ("stt", "older than the pattern"),
-    "models/nemotron_voicechat": ("voicechat", "older than the pattern"),
     "tokenizers/sentencepiece": ("sentencepiece_plugin", "sentencepiece is that of the library"),
 }
 # Folder: (prefixes of the files with options and errors, reason).

@@ -14,7 +14,7 @@
 #include "s2s/nn/text_decoding.h"
 #include "text_batches.h"
 
-namespace s2s::causal {
+namespace s2s::causal_lm {
 
 CausalLm::CausalLm(CausalLmOptions options, std::unique_ptr<Backbone> llm,
                    const Tokenizer* tokenizer)
@@ -213,4 +213,4 @@ std::map<std::string, at::Tensor> CausalLm::reference_outputs(
   return {{"loss", training_loss(batch, whole).total}};
 }
 
-}  // namespace s2s::causal
+}  // namespace s2s::causal_lm

@@ -11,7 +11,7 @@
 #include "s2s/nn/slot_sessions.h"
 #include "training_step.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 namespace {
 
 at::Tensor is_any_of(const at::Tensor& tokens, const std::vector<int64_t>& ids) {
@@ -297,4 +297,4 @@ std::unique_ptr<DuplexSessions> SttModel::open_sessions(int64_t num_slots) {
   return slot_sessions(*this, std::make_unique<Slots>(*this, num_slots), num_slots);
 }
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

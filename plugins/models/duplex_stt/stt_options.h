@@ -11,7 +11,7 @@
 #include "s2s/nn/perception.h"
 #include "s2s/options.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 
 /// Weights of a loss by kind of label.
 struct TokenLossWeights {
@@ -110,4 +110,4 @@ struct SttOptions {
 /// reference mode. Errors: [model/translate].
 Config translate_nemo(const Config& foreign);
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

@@ -2,7 +2,7 @@
 
 #include "stt_options.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 namespace {
 
 /// The keys of NeMo's block that are options here under the same name.
@@ -30,4 +30,4 @@ Config translate_nemo(const Config& foreign) {
   return out;
 }
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

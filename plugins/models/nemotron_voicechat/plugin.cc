@@ -6,7 +6,7 @@
 #include "voicechat_model.h"
 #include "voicechat_options.h"
 
-namespace s2s::voicechat {
+namespace s2s::nemotron_voicechat {
 namespace {
 
 /// Keys of a part's block that the trainer reads where the part is trained alone.
@@ -96,8 +96,8 @@ Config translate_nemo(const Config& foreign) {
   return out;
 }
 
-}  // namespace s2s::voicechat
+}  // namespace s2s::nemotron_voicechat
 
 S2S_PLUGIN("nemotron_voicechat", "0.1.0", "Apache-2.0", "model:nemotron_voicechat") {
-  registrar.add(s2s::voicechat::component());
+  registrar.add(s2s::nemotron_voicechat::component());
 }

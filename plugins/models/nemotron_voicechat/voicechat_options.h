@@ -8,7 +8,7 @@
 #include "s2s/model_parts.h"
 #include "s2s/options.h"
 
-namespace s2s::voicechat {
+namespace s2s::nemotron_voicechat {
 
 /// The model that listens and writes.
 struct ListenerOptions {
@@ -44,4 +44,4 @@ struct VoiceChatOptions {
 /// Errors: [model/translate].
 Config translate_nemo(const Config& foreign);
 
-}  // namespace s2s::voicechat
+}  // namespace s2s::nemotron_voicechat
