@@ -78,7 +78,7 @@ struct Component {
   /// Of models: the `data` component of data sets without a name. Null: they must name one.
   const char* data = nullptr;
   /// Options (JSON) of a tiny instance. `s2s-run plugin check` builds it and runs the checks of
-  /// s2s::conformance (llm, encoder, codec). Null: no checks.
+  /// s2s::conformance (llm, encoder, codec, model; others if they require options). Null: none.
   const char* tiny = nullptr;
 };
 
