@@ -74,19 +74,19 @@ void ask_listening(Codec& codec, const at::Tensor& audio_BS, Questions& question
                 "encoding as a stream differs from encoding all samples at once");
 }
 
-void ask_silence(Codec& codec, Questions& questions) {
+void ask_silence(Codec& codec, bool is_trained, Questions& questions) {
   const CodecShape shape = codec.shape();
   const at::Tensor silence_K = codec.silence_codes();
   questions.ask(silence_K.sizes() == at::IntArrayRef({shape.num_codebooks}),
                 "silence_codes are " + shape_text(silence_K) + ", not [num_codebooks]");
   const at::Tensor spoken_BS = codec.decode(silence_K.view({1, -1, 1}).expand({1, -1, kFrames}));
-  questions.ask(spoken_BS.abs().max().item<double>() < 0.01,
+  questions.ask(!is_trained || spoken_BS.abs().max().item<double>() < 0.01,
                 "silence_codes do not decode to silence");
 }
 
 }  // namespace
 
-Answers broken_promises(Codec& codec) {
+Answers broken_promises(Codec& codec, bool is_trained) {
   const at::NoGradGuard no_grad;
   Questions questions;
   codec.train(false);
@@ -103,7 +103,7 @@ Answers broken_promises(Codec& codec) {
                 "padding or a neighbor in the batch changes a row's codes");
   ask_decoding(codec, codes_BKT, questions);
   ask_listening(codec, audio.samples_BS, questions);
-  ask_silence(codec, questions);
+  ask_silence(codec, is_trained, questions);
   ask_names(codec, codec.checkpoint_names(), questions);
   return questions.take();
 }

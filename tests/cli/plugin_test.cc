@@ -135,8 +135,9 @@ TEST_CASE("plugin check passes a good plugin with a line per check") {
 }
 
 TEST_CASE("plugin check builds tiny instances and asks for what their interfaces promise") {
-  for (const char* plugin : {"llm_llama", "llm_tinyllama", "llm_gemma", "llm_qwen",
-                             "encoder_fastconformer", "codec_mel_fsq"}) {
+  for (const char* plugin :
+       {"llm_llama", "llm_tinyllama", "llm_gemma", "llm_qwen", "encoder_fastconformer",
+        "codec_mel_fsq", "codec_mimi", "codec_rvq_vae"}) {
     const CommandResult result = run_cli("plugin check " + s2s::test::binary_dir() +
                                          "/lib/s2s/plugins/libs2s_" + plugin + ".so");
     CHECK_MESSAGE(result.exit_code == 0, result.output);
@@ -153,11 +154,11 @@ TEST_CASE("plugin check says what it asked, and what it did not run") {
   const std::string requirements = "components meet the requirements of their interfaces: ";
   const std::vector<std::pair<std::string, std::string>> all = {
       {"optimizer_adamw", " 8 ok      " + requirements + "optimizer:adamw\n"},
-      {"schedule_cosine_annealing",
-       " 8 -       " + requirements + "not run: schedule:cosine_annealing needs options\n"},
+      {"schedule_cosine_annealing", " 8 ok      " + requirements + "schedule:cosine_annealing\n"},
       {"logger_trackers", " 8 ok      " + requirements + "logger:csv, "},
       {"model_causal_lm",
        " 8 -       " + requirements + "not run: model:causal_lm is tried by training with it\n"},
+      {"model_two_level", " 8 ok      " + requirements + "model:csm, model:moshi\n"},
       {"data_text", "not run: data:text is asked by its own tests"},
       {"tokenizer_hf", "not run: tokenizer:hf is asked by its own tests"},
       {"scorer_pocketsphinx", requirements},

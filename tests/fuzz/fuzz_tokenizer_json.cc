@@ -14,7 +14,7 @@
 
 namespace {
 
-namespace hf = s2s::hf_plugin;
+namespace hf = s2s::hf;
 
 const std::vector<std::string>& texts() {
   static const std::vector<std::string> all = {

@@ -106,7 +106,7 @@ case $target in
     libraries+=' -ltorch_cpu' ;;
   safetensors_header) sources+=" $weights core/model/weights/safetensors_header.cc" ;;
   sentencepiece)
-    sources+=' plugins/tokenizers/sentencepiece/{sentencepiece_tokenizer,tokenizer_errors}.cc'
+    sources+=' plugins/tokenizers/sentencepiece/{sentencepiece_tokenizer,sentencepiece_errors}.cc'
     sources+=' plugins/tokenizers/sentencepiece/{model_proto,transformers_*}.cc'
     libraries+=' -lsentencepiece' ;;
   store_text)

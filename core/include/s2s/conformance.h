@@ -41,8 +41,9 @@ Answers broken_promises(Encoder& encoder);
 
 /// Checks a fitted codec: codes are in range, and 0 beyond a row's length; neighbors and padding do
 /// not change them; decoding returns whole frames; streaming equals offline decoding for every
-/// chunk size; silence has codes; names map both ways.
-Answers broken_promises(Codec& codec);
+/// chunk size; silence has codes; names map both ways. Random weights (`is_trained` false) are not
+/// asked what silence sounds like.
+Answers broken_promises(Codec& codec, bool is_trained = true);
 
 /// Checks a tokenizer: ids are in range; the three special ids differ, and encoding never returns
 /// them; decoding the ids of each text of `texts` returns the text.

@@ -89,7 +89,7 @@ struct Component {
   /// Of language models: their prompt formats. Null: none.
   std::vector<PromptFormat> (*prompt_formats)() = nullptr;
   /// Options (JSON) of a tiny instance. `s2s-run plugin check` builds it and runs the checks of
-  /// s2s::conformance (llm, encoder, codec). Null: no checks.
+  /// s2s::conformance (llm, encoder, codec, model; others if they require options). Null: none.
   const char* tiny = nullptr;
 };
 

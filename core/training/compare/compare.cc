@@ -15,6 +15,7 @@
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/model_capabilities.h"
+#include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 #include "weights/shape_text.h"
@@ -24,11 +25,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kHalfTolerance = 0.05;
-
-/// Returns a [B, T] bool mask: true before each row's length.
-at::Tensor before_lengths(const at::Tensor& lengths_B, int64_t width) {
-  return at::arange(width).unsqueeze(0) < lengths_B.to(at::kCPU).unsqueeze(1);
-}
 
 void compare_encoder(const CompareJob& job, Comparison& comparison) {
   const ReferenceFile& file = job.reference;
@@ -45,7 +41,7 @@ void compare_encoder(const CompareJob& job, Comparison& comparison) {
   const at::Tensor lengths =
       file.output("lengths").defined() ? file.output("lengths") : output.lengths_B;
   comparison.add("output/features", output.features_BTH, features,
-                 before_lengths(lengths, features.size(1)).unsqueeze(-1));
+                 length_mask(lengths.cpu(), features.size(1)).unsqueeze(-1));
 }
 
 /// Every other output of a codec's file. `codes`: those to decode.
@@ -81,7 +77,7 @@ void compare_codec(const CompareJob& job, Comparison& comparison) {
   const at::Tensor codes = file.output("codes");
   if (codes.defined()) {
     comparison.add("output/codes", codes_BKT, codes,
-                   before_lengths(lengths, codes.size(2)).unsqueeze(1));
+                   length_mask(lengths.cpu(), codes.size(2)).unsqueeze(1));
   }
   // Decode the reference codes: a code of ours at a rounding boundary would fail the decoder test.
   const at::Tensor from = codes.defined() ? codes.to(job.settings.device) : codes_BKT;

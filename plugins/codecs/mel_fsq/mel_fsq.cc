@@ -9,6 +9,7 @@
 #include "mel_fsq_errors.h"
 #include "phase_stream.h"
 #include "s2s/nn/mel.h"
+#include "s2s/nn/rows.h"
 
 namespace s2s::mel_fsq {
 
@@ -235,17 +236,9 @@ std::pair<at::Tensor, at::Tensor> MelFsq::encode(const at::Tensor& audio_BS,
                                                  const at::Tensor& lengths_B) {
   const at::NoGradGuard no_grad;
   check_fitted();
-  const int64_t frame = framing_.frame_samples();
-  const int64_t missing = (frame - audio_BS.size(1) % frame) % frame;
-  const at::Tensor lengths = lengths_B.to(audio_BS.device());
-  at::Tensor whole_BS = at::constant_pad_nd(audio_BS, {0, missing});
-  const at::Tensor sample_S = at::arange(whole_BS.size(1), lengths.options());
-  whole_BS = whole_BS.masked_fill(sample_S.unsqueeze(0).ge(lengths.unsqueeze(1)), 0);
-  const at::Tensor frames_B = at::div(lengths + (frame - 1), frame, "floor");
+  const auto [whole_BS, frames_B] = whole_frames(audio_BS, lengths_B, framing_.frame_samples());
   const at::Tensor codes_BKT = quantizer_.encode(log_mel(whole_BS), statistics());
-  const at::Tensor frame_T = at::arange(codes_BKT.size(2), lengths.options());
-  const at::Tensor beyond_BT = frame_T.unsqueeze(0).ge(frames_B.unsqueeze(1));
-  return {codes_BKT.masked_fill(beyond_BT.unsqueeze(1), 0), frames_B};
+  return {zero_beyond(codes_BKT, frames_B, 2), frames_B};
 }
 
 at::Tensor MelFsq::decode(const at::Tensor& codes_BKT) {

@@ -4,7 +4,6 @@
 #include <ATen/TensorOperators.h>
 
 #include <cmath>
-#include <numeric>
 
 namespace s2s::mel_fsq {
 
@@ -54,11 +53,8 @@ Quantizer::Quantizer(int64_t num_columns, int64_t num_mels, int64_t num_groups,
     : num_groups_(num_groups), levels_(std::move(levels)), clip_(clip) {
   // A frame's elements are (column, mel): the product of both transforms is one matrix.
   on_host_.basis_FF = at::kron(dct_matrix(num_columns), dct_matrix(num_mels)).to(at::kFloat);
-  const at::Tensor counts_L = at::tensor(levels_, at::kLong);
+  const at::Tensor counts_L = at::tensor(levels_.counts(), at::kLong);
   on_host_.num_levels_KL = counts_L.to(at::kFloat).expand({num_groups_, -1}).contiguous();
-  std::vector<int64_t> bases(levels_.size(), 1);
-  for (size_t i = 1; i < bases.size(); ++i) bases[i] = bases[i - 1] * levels_[i - 1];
-  on_host_.bases_L = at::tensor(bases, at::kLong);
 }
 
 Quantizer::Tables Quantizer::on(const at::Device& device) const {
@@ -66,14 +62,9 @@ Quantizer::Tables Quantizer::on(const at::Device& device) const {
   const std::lock_guard lock(mutex_);
   Tables& tables = on_devices_[device.str()];
   if (!tables.basis_FF.defined()) {
-    tables = {on_host_.basis_FF.to(device), on_host_.num_levels_KL.to(device),
-              on_host_.bases_L.to(device)};
+    tables = {on_host_.basis_FF.to(device), on_host_.num_levels_KL.to(device)};
   }
   return tables;
-}
-
-int64_t Quantizer::codebook_size() const {
-  return std::accumulate(levels_.begin(), levels_.end(), int64_t{1}, std::multiplies<>());
 }
 
 at::Tensor Quantizer::transform(const at::Tensor& log_mel_F) const {
@@ -95,29 +86,25 @@ at::Tensor kept(const at::Tensor& values_F, const at::Tensor& order_F, int64_t n
 
 at::Tensor Quantizer::encode(const at::Tensor& log_mel_BTF, const Statistics& statistics) const {
   const Tables tables = on(log_mel_BTF.device());
-  const auto num_levels = static_cast<int64_t>(levels_.size());
   const at::Tensor which = statistics.order_F.slice(0, 0, num_kept());
   const at::Tensor basis_DF = tables.basis_FF.index_select(0, which);
   const at::Tensor x_BTD = at::matmul(log_mel_BTF, basis_DF.t());
   const at::Tensor x_BTKL =
-      x_BTD.view({x_BTD.size(0), x_BTD.size(1), num_levels, num_groups_}).transpose(2, 3);
-  const at::Tensor mean_KL = kept(statistics.mean_F, statistics.order_F, num_levels, num_groups_);
-  const at::Tensor std_KL = kept(statistics.std_F, statistics.order_F, num_levels, num_groups_);
+      x_BTD.view({x_BTD.size(0), x_BTD.size(1), num_levels(), num_groups_}).transpose(2, 3);
+  const at::Tensor mean_KL = kept(statistics.mean_F, statistics.order_F, num_levels(), num_groups_);
+  const at::Tensor std_KL = kept(statistics.std_F, statistics.order_F, num_levels(), num_groups_);
   const at::Tensor unit = ((x_BTKL - mean_KL) / (std_KL * clip_)).clamp(-1, 1);
   const at::Tensor level = ((unit + 1) / 2 * (tables.num_levels_KL - 1)).round().to(at::kLong);
-  return (level * tables.bases_L).sum(-1).transpose(1, 2).contiguous();
+  return levels_.codes(level).transpose(1, 2).contiguous();
 }
 
 at::Tensor Quantizer::decode(const at::Tensor& codes_BKT, const Statistics& statistics) const {
   const Tables tables = on(codes_BKT.device());
-  const auto num_levels = static_cast<int64_t>(levels_.size());
   const at::Tensor& counts_KL = tables.num_levels_KL;
-  const at::Tensor codes_BTK1 = codes_BKT.transpose(1, 2).unsqueeze(-1);
-  const at::Tensor level =
-      at::div(codes_BTK1, tables.bases_L, "floor").remainder(counts_KL.to(at::kLong));
+  const at::Tensor level = levels_.levels(codes_BKT.transpose(1, 2));
   const at::Tensor unit_BTKL = level.to(at::kFloat) / (counts_KL - 1) * 2 - 1;
-  const at::Tensor mean_KL = kept(statistics.mean_F, statistics.order_F, num_levels, num_groups_);
-  const at::Tensor std_KL = kept(statistics.std_F, statistics.order_F, num_levels, num_groups_);
+  const at::Tensor mean_KL = kept(statistics.mean_F, statistics.order_F, num_levels(), num_groups_);
+  const at::Tensor std_KL = kept(statistics.std_F, statistics.order_F, num_levels(), num_groups_);
   const at::Tensor x_BTKL = unit_BTKL * std_KL * clip_ + mean_KL;
   const at::Tensor x_BTD = x_BTKL.transpose(2, 3).reshape({x_BTKL.size(0), x_BTKL.size(1), -1});
   const at::Tensor which = statistics.order_F.slice(0, 0, num_kept());

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "s2s/nn/audio.h"
+
 namespace s2s::mel_fsq {
 
 /// Statistics of audio. Plain tensors, so that a codec can store them as buffers.
@@ -39,14 +41,13 @@ class Quantizer {
  public:
   Quantizer(int64_t num_columns, int64_t num_mels, int64_t num_groups, std::vector<int64_t> levels,
             double clip);
-  int64_t codebook_size() const;
-  int64_t num_kept() const { return num_groups_ * static_cast<int64_t>(levels_.size()); }
+  int64_t codebook_size() const { return levels_.codebook_size(); }
+  int64_t num_kept() const { return num_groups_ * num_levels(); }
 
   /// Orthonormal 2-D DCT-II of each frame. log_mel [..., F] (F = columns x mels)
   at::Tensor transform(const at::Tensor& log_mel_F) const;
   /// [B, T, F] -> [B, K, T] int64. A value x becomes level round((x' + 1) / 2 (L - 1)) with x' = (x
-  /// - mean) / (clip std), clamped to [-1, 1]. A token is the sum of its levels, each times the
-  /// product of the earlier level counts.
+  /// - mean) / (clip std), clamped to [-1, 1].
   at::Tensor encode(const at::Tensor& log_mel_BTF, const Statistics& statistics) const;
   /// [B, K, T] -> log_mel [B, T, F]; elements that are not kept get their mean.
   at::Tensor decode(const at::Tensor& codes_BKT, const Statistics& statistics) const;
@@ -55,13 +56,13 @@ class Quantizer {
   struct Tables {
     at::Tensor basis_FF;       // rows: elements after the transform
     at::Tensor num_levels_KL;  // float32, [K, levels]
-    at::Tensor bases_L;        // int64 place values
   };
   /// The tables on a device. A copy is made once: each one from the host would wait for the device.
   Tables on(const at::Device& device) const;
+  int64_t num_levels() const { return static_cast<int64_t>(levels_.counts().size()); }
 
   int64_t num_groups_;
-  std::vector<int64_t> levels_;
+  ScalarLevels levels_;
   double clip_;
   Tables on_host_;
   mutable std::mutex mutex_;

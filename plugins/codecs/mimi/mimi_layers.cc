@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "s2s/nn/decoder.h"
+#include "s2s/nn/transformer.h"
 
 namespace s2s::mimi {
 namespace {
@@ -54,16 +55,11 @@ at::Tensor MimiTransformer::attend(const Layer& layer, const at::Tensor& x_BTH,
                                    StreamState& state) const {
   const int64_t count = x_BTH.size(1), window = options_.sliding_window;
   const auto heads = [&](const StoredWeight& weight) {
-    return linear(x_BTH, weight)
-        .view({x_BTH.size(0), count, -1, options_.width_of_head()})
-        .transpose(1, 2);
+    return to_heads(linear(x_BTH, weight), options_.width_of_head());
   };
-  const auto rotated = [&](const at::Tensor& x_BNTD) {
-    const auto halves = x_BNTD.chunk(2, -1);
-    return x_BNTD * angles.first + at::cat({-halves[1], halves[0]}, -1) * angles.second;
-  };
-  const at::Tensor q = rotated(heads(layer.q));
-  at::Tensor k = rotated(heads(layer.k)), v = heads(layer.v);
+  const at::Tensor q = rotate_halves(heads(layer.q), angles.first, angles.second);
+  at::Tensor k = rotate_halves(heads(layer.k), angles.first, angles.second);
+  at::Tensor v = heads(layer.v);
   at::Tensor& keys = state.kept(layer, 0);
   at::Tensor& values = state.kept(layer, 1);
   if (keys.defined()) {
@@ -83,7 +79,7 @@ at::Tensor MimiTransformer::attend(const Layer& layer, const at::Tensor& x_BTH,
     v = v.repeat_interleave(groups, 1);
   }
   const at::Tensor y = at::scaled_dot_product_attention(q, k, v, sees_QK);
-  return linear(y.transpose(1, 2).reshape({x_BTH.size(0), count, -1}), layer.out);
+  return linear(from_heads(y), layer.out);
 }
 
 at::Tensor MimiTransformer::push(const at::Tensor& x_BHT, StreamState& state) const {

@@ -33,7 +33,12 @@ Component<Codec> component() {
           .summary = "Mimi: causal convolutions and transformers around a residual quantizer",
           .create = create,
           .options = list_options<MimiOptions>,
-          .translate = mimi_from_hf};
+          .translate = mimi_from_hf,
+          .tiny = R"({"sampling_rate": 800, "hidden_size": 8, "num_filters": 4,
+                      "upsampling_ratios": [2, 4], "codebook_size": 8, "codebook_dim": 4,
+                      "vector_quantization_hidden_dimension": 4, "num_quantizers": 3,
+                      "upsample_groups": 8, "num_hidden_layers": 1, "intermediate_size": 8,
+                      "num_attention_heads": 2, "num_key_value_heads": 1, "sliding_window": 4})"};
 }
 
 }  // namespace

@@ -29,7 +29,11 @@ Component<Codec> component() {
           .summary = "EAR-TTS's codec: a convolutional autoencoder with residual quantization",
           .create = create,
           .options = list_options<RvqVaeOptions>,
-          .translate = translate};
+          .translate = translate,
+          .tiny = R"({"sample_rate": 400, "latent_size": 8, "n_fft": 12, "hop_length": 4,
+                      "base_hidden_size": 4, "channel_mult": [1, 2], "rates": [2, 5],
+                      "num_blocks": 1, "kernel_size": 3, "codebook_size": 6, "num_quantizers": 3,
+                      "wav_to_token_ratio": 40})"};
 }
 
 }  // namespace

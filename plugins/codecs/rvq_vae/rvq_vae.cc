@@ -8,6 +8,7 @@
 #include <map>
 
 #include "rvq_vae_errors.h"
+#include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 
 namespace s2s::rvq_vae {
@@ -115,17 +116,9 @@ CodecShape RvqVae::shape() const {
 std::pair<at::Tensor, at::Tensor> RvqVae::encode(const at::Tensor& audio_BS,
                                                  const at::Tensor& lengths_B) {
   const at::NoGradGuard no_grad;
-  const int64_t frame = options_.wav_to_token_ratio;
-  const int64_t missing = (frame - audio_BS.size(1) % frame) % frame;
-  const at::Tensor lengths = lengths_B.to(audio_BS.device());
-  at::Tensor whole_BS = at::constant_pad_nd(audio_BS, {0, missing});
-  const at::Tensor sample_S = at::arange(whole_BS.size(1), lengths.options());
-  whole_BS = whole_BS.masked_fill(sample_S.unsqueeze(0).ge(lengths.unsqueeze(1)), 0);
-  const at::Tensor frames_B = at::div(lengths + (frame - 1), frame, "floor");
+  const auto [whole_BS, frames_B] = whole_frames(audio_BS, lengths_B, options_.wav_to_token_ratio);
   const at::Tensor codes_BTK = quantizer_.encode(encoder_(whole_BS));
-  const at::Tensor frame_T = at::arange(codes_BTK.size(1), lengths.options());
-  const at::Tensor beyond_BT = frame_T.unsqueeze(0).ge(frames_B.unsqueeze(1));
-  return {codes_BTK.masked_fill(beyond_BT.unsqueeze(2), 0).transpose(1, 2).contiguous(), frames_B};
+  return {zero_beyond(codes_BTK, frames_B, 1).transpose(1, 2).contiguous(), frames_B};
 }
 
 at::Tensor RvqVae::decode(const at::Tensor& codes_BKT) {

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "s2s/nn/rows.h"
+
 namespace s2s::fastconformer {
 namespace {
 
@@ -43,8 +45,7 @@ at::Tensor noise_like(const at::Tensor& power_BTF, const at::Tensor& frames_B, d
                       double high_db) {
   const int64_t batch = power_BTF.size(0), width = power_BTF.size(1), bands = power_BTF.size(2);
   const at::Tensor lengths_B = frames_B.to(power_BTF.device());
-  const at::Tensor range = at::arange(width, lengths_B.options());
-  const at::Tensor valid = (range.unsqueeze(0) < lengths_B.unsqueeze(1)).unsqueeze(-1);
+  const at::Tensor valid = length_mask(lengths_B, width).unsqueeze(-1);
   const at::Tensor count = lengths_B.clamp_min(1).view({batch, 1, 1});
   const std::vector<int64_t> all_but_rows{1, 2};
   const at::Tensor frame_power = (power_BTF * valid).sum(all_but_rows, true) / count;

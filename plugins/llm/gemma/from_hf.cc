@@ -2,7 +2,7 @@
 // Gemma3Config, in the formats of transformers 4 and 5. Missing keys have the defaults of those
 // classes.
 
-#include "options.h"
+#include "gemma_options.h"
 
 namespace s2s::gemma {
 namespace {

@@ -1,6 +1,6 @@
 // Gemma 1 and 2, and the text model of Gemma 3, in Hugging Face's format.
 
-#include "options.h"
+#include "gemma_options.h"
 #include "s2s/nn/decoder_family.h"
 #include "s2s/plugin.h"
 

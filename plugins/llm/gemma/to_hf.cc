@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "options.h"
+#include "gemma_options.h"
 
 namespace s2s::gemma {
 namespace {

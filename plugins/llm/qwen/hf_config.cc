@@ -1,7 +1,7 @@
 // Converts the config.json of Qwen2Config (Qwen 2 and 2.5) and Qwen3Config, in the formats of
 // transformers 4 and 5. Missing keys have the defaults of those classes.
 
-#include "options.h"
+#include "qwen_options.h"
 
 namespace s2s::qwen {
 

@@ -1,6 +1,6 @@
 // Qwen 2, 2.5 and 3 (dense) in Hugging Face's format.
 
-#include "options.h"
+#include "qwen_options.h"
 #include "s2s/nn/decoder_family.h"
 #include "s2s/plugin.h"
 

@@ -10,10 +10,11 @@
 #include "s2s/model_flops.h"
 #include "s2s/model_parts.h"
 #include "s2s/nn/losses.h"
+#include "s2s/nn/rows.h"
 #include "s2s/nn/text_decoding.h"
 #include "text_batches.h"
 
-namespace s2s::causal {
+namespace s2s::causal_lm {
 
 CausalLm::CausalLm(CausalLmOptions options, std::unique_ptr<Backbone> llm,
                    const Tokenizer* tokenizer)
@@ -169,9 +170,7 @@ at::Tensor padded_rows(const std::vector<std::vector<int64_t>>& rows, int64_t wi
 }
 
 std::vector<int64_t> ids_of(const at::Tensor& row) {
-  const at::Tensor real = row.masked_select(row.ge(0)).to(at::kCPU, at::kLong).contiguous();
-  const auto* const id = real.const_data_ptr<int64_t>();
-  return {id, id + real.numel()};
+  return to_vector(row.masked_select(row.ge(0)));
 }
 
 }  // namespace
@@ -214,4 +213,4 @@ std::map<std::string, at::Tensor> CausalLm::reference_outputs(
   return {{"loss", training_loss(batch, whole).total}};
 }
 
-}  // namespace s2s::causal
+}  // namespace s2s::causal_lm

@@ -12,7 +12,7 @@
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/options.h"
 
-namespace s2s::causal {
+namespace s2s::causal_lm {
 
 /// The `model` block, except the keys that the trainer reads.
 struct CausalLmOptions {
@@ -74,4 +74,4 @@ class CausalLm : public Model,
   const Tokenizer* tokenizer_;
 };
 
-}  // namespace s2s::causal
+}  // namespace s2s::causal_lm

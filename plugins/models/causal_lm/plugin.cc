@@ -3,7 +3,7 @@
 #include "causal_lm.h"
 #include "s2s/model_parts.h"
 
-namespace s2s::causal {
+namespace s2s::causal_lm {
 namespace {
 
 std::unique_ptr<Model> create(const Config& model, const ModelContext& context) {
@@ -30,8 +30,8 @@ Component<Model> component() {
 }
 
 }  // namespace
-}  // namespace s2s::causal
+}  // namespace s2s::causal_lm
 
 S2S_PLUGIN("causal_lm", "0.1.0", "Apache-2.0", "model:causal_lm") {
-  registrar.add(s2s::causal::component());
+  registrar.add(s2s::causal_lm::component());
 }

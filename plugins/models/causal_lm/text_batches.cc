@@ -4,7 +4,7 @@
 
 #include "s2s/error.h"
 
-namespace s2s::causal {
+namespace s2s::causal_lm {
 
 TextCounts count_text(const Batch& batch) {
   TextCounts counts;
@@ -37,4 +37,4 @@ std::vector<DocumentSpan> documents_in_one_row(const Batch& batch) {
   return spans;
 }
 
-}  // namespace s2s::causal
+}  // namespace s2s::causal_lm

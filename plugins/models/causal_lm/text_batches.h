@@ -5,7 +5,7 @@
 
 #include "s2s/batch.h"
 
-namespace s2s::causal {
+namespace s2s::causal_lm {
 
 /// The label of a position that is not predicted.
 constexpr int64_t kIgnored = -100;
@@ -22,4 +22,4 @@ TextCounts count_text(const Batch& batch);
 /// the end of a row becomes part of its last document, which never looks at it.
 std::vector<DocumentSpan> documents_in_one_row(const Batch& batch);
 
-}  // namespace s2s::causal
+}  // namespace s2s::causal_lm

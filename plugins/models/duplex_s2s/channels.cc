@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 at::Tensor fit_width(const at::Tensor& tokens_BT, int64_t width, int64_t pad) {
   const int64_t missing = width - tokens_BT.size(1);
@@ -22,10 +22,6 @@ Channels make_channels(const at::Tensor& tokens_BT, const at::Tensor& codes_BTK,
           tokens_BT.narrow(1, 1, width - 1), codes.narrow(1, 1, width - 1)};
 }
 
-at::Tensor length_mask(const at::Tensor& lengths_B, int64_t width) {
-  return at::arange(width, lengths_B.options()).unsqueeze(0).lt(lengths_B.unsqueeze(1));
-}
-
 at::Tensor agent_turn_mask(const at::Tensor& tokens_BT, const SpecialIds& text) {
   // A turn is open while its BOS is newer than the last EOS before this frame.
   const int64_t width = tokens_BT.size(1);
@@ -43,4 +39,4 @@ at::Tensor replace_control_codes(const at::Tensor& codes_BTK, const at::Tensor& 
   return at::where(codes_BTK.ge(speech.bos), silence_K.to(codes_BTK.device()), codes_BTK);
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

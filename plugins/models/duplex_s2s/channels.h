@@ -7,7 +7,7 @@
 
 #include "s2s/kinds/tokenizer.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 /// Control codes follow the codec's codes and are equal for all codebooks.
 struct SpeechIds {
@@ -32,9 +32,6 @@ at::Tensor fit_width(const at::Tensor& tokens_BT, int64_t width, int64_t pad);
 Channels make_channels(const at::Tensor& tokens_BT, const at::Tensor& codes_BTK,
                        const SpecialIds& text, const SpeechIds& speech);
 
-/// [B, T] bool: t < lengths[b].
-at::Tensor length_mask(const at::Tensor& lengths_B, int64_t width);
-
 /// [B, T] bool: frames inside the agent's turns, from BOS to EOS, inclusive. A turn without EOS
 /// lasts to the end.
 at::Tensor agent_turn_mask(const at::Tensor& tokens_BT, const SpecialIds& text);
@@ -44,4 +41,4 @@ at::Tensor agent_turn_mask(const at::Tensor& tokens_BT, const SpecialIds& text);
 at::Tensor replace_control_codes(const at::Tensor& codes_BTK, const at::Tensor& silence_K,
                                  const SpeechIds& speech);
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
-namespace s2s::duplex {
+#include "s2s/nn/transformer.h"
+
+namespace s2s::duplex_s2s {
 
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -37,14 +39,9 @@ at::Tensor CopyAttention::add_words(const at::Tensor& hidden_BTH, const HeardWor
   const std::vector<SeenKeys> seen =
       state->append(0, keys.unsqueeze(1), heard.words_BTH.unsqueeze(1), /*window=*/0, rows);
   state->advance(hidden_BTH.size(1), rows);
-  std::vector<at::Tensor> parts;
-  const int64_t count = hidden_BTH.size(0) / static_cast<int64_t>(seen.size());
-  for (const SeenKeys& part : seen) {
-    const auto first = static_cast<int64_t>(parts.size()) * count;
-    parts.push_back(
-        attend(hidden_BTH.narrow(0, first, count), part.k.squeeze(1), part.v.squeeze(1)));
-  }
-  return parts.size() == 1 ? parts.front() : at::cat(parts);
+  return attend_seen(hidden_BTH, seen, [&](const at::Tensor& own_BTH, const SeenKeys& of) {
+    return attend(own_BTH, of.k.squeeze(1), of.v.squeeze(1));
+  });
 }
 
 at::Tensor CopyAttention::attend(const at::Tensor& hidden_BTH, const at::Tensor& keys,
@@ -65,4 +62,4 @@ at::Tensor CopyAttention::attend(const at::Tensor& hidden_BTH, const at::Tensor&
   return hidden_BTH + scale_ * at::matmul(weights.to(words.scalar_type()), words);
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

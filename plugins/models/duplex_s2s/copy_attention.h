@@ -7,7 +7,7 @@
 #include "s2s/kinds/backbone.h"
 #include "s2s/nn/layers.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 /// The user's words, by frame.
 struct HeardWords {
@@ -37,4 +37,4 @@ class CopyAttention : public Block {
   at::Tensor recency_;  // [1], penalty of a word per elapsed frame
 };
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

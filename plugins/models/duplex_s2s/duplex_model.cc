@@ -6,7 +6,7 @@
 #include "duplex_errors.h"
 #include "s2s/nn/full_precision.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 DuplexModel::DuplexModel(DuplexOptions options, DuplexParts parts)
     : options_(std::move(options)),
@@ -72,7 +72,7 @@ at::Tensor DuplexModel::audio_state(const at::Tensor& hidden_BTH, const at::Tens
 }
 
 Codec& DuplexModel::codec() {
-  if (!parts_.codec) throw_no_codec();
+  if (!parts_.codec) throw no_codec_error();
   return *parts_.codec;
 }
 
@@ -135,4 +135,4 @@ std::pair<at::Tensor, at::Tensor> DuplexModel::target_codes(const Batch& batch) 
   return {codes_BKT.transpose(1, 2), lengths_B};
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

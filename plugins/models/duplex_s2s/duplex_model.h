@@ -19,7 +19,7 @@
 #include "speech_decoder.h"
 #include "user_text.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 struct DuplexParts {
   std::unique_ptr<Backbone> llm;
@@ -146,4 +146,4 @@ class DuplexModel : public Model,
   std::optional<ProductWeights> product_weights_;  // empty before the first micro-batch
 };
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

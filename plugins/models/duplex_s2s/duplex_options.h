@@ -14,7 +14,7 @@
 #include "s2s/options.h"
 #include "speech_decoder_options.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 /// Weights of the text loss by kind of label.
 struct TokenLossWeights {
@@ -162,4 +162,4 @@ Config translate_nemo_speech_decoder(const Config& foreign);
 /// NeMo's DuplexS2SSpeechDecoderModel.
 std::vector<ForeignClass> foreign_classes_with_decoder();
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

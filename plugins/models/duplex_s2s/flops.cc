@@ -1,6 +1,6 @@
 #include "duplex_model.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 namespace {
 
 /// The codec is no part of a training step.
@@ -31,4 +31,4 @@ void DuplexModel::add_flops(const Batch& batch, int64_t width, BatchWeight& weig
       encoder_flops(perception_.encoder(), batch.size(), batch.source_audio_BS.size(1));
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -3,7 +3,9 @@
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 
-namespace s2s::duplex {
+#include "s2s/nn/rows.h"
+
+namespace s2s::duplex_s2s {
 namespace {
 
 DuplexModel::Choice copy_of(const DuplexModel::Choice& choice) {
@@ -18,16 +20,14 @@ void write(const DuplexModel::Choice& from, DuplexModel::Choice& to) {
 
 using Choice = DuplexModel::Choice;
 
-Choice rows_of(const Choice& all, const at::Tensor& rows) {
-  return {all.text_B.index_select(0, rows), all.codes_BK.index_select(0, rows),
-          all.held_B.index_select(0, rows)};
+Choice rows_of(const Choice& all, const StepRows& rows) {
+  return {rows.of(all.text_B), rows.of(all.codes_BK), rows.of(all.held_B)};
 }
 
-/// `all` with new values in some rows. The old tensors do not change.
-Choice with_rows(const Choice& all, const at::Tensor& rows, const Choice& some) {
-  return {all.text_B.index_copy(0, rows, some.text_B),
-          all.codes_BK.index_copy(0, rows, some.codes_BK),
-          all.held_B.index_copy(0, rows, some.held_B)};
+/// `all` with new values in some rows.
+Choice with_rows(const Choice& all, const StepRows& rows, const Choice& some) {
+  return {rows.replaced(all.text_B, some.text_B), rows.replaced(all.codes_BK, some.codes_BK),
+          rows.replaced(all.held_B, some.held_B)};
 }
 
 }  // namespace
@@ -52,13 +52,12 @@ void Frames::begin(int64_t slot, const SamplingOptions& sampling) {
   memory_.begin(slot, sampling);
   recorded_ = nullptr;  // it draws from the last conversation's random numbers
   may_record_ = true;
-  const at::Tensor row = at::tensor({slot}, at::kLong).to(device_);
-  choice_ = with_rows(choice_, row, model_.initial_choice(1, device_));
+  choice_ = with_rows(choice_, {{slot}, choice_.text_B}, model_.initial_choice(1, device_));
 }
 
 Choice Frames::next(const DuplexModel::UserChannel& user, const std::vector<int64_t>& slots) {
   if (slots.empty() || choice_.text_B.size(0) == 1) return next_of_all(user);
-  const at::Tensor rows = at::tensor(slots, at::kLong).to(device_);
+  const StepRows rows(slots, choice_.text_B);
   const Choice chosen = model_.step(user, rows_of(choice_, rows), memory_, slots);
   choice_ = with_rows(choice_, rows, chosen);
   return chosen;
@@ -107,4 +106,4 @@ bool Frames::record(const DuplexModel::UserChannel& user) {
   return may_record_;
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

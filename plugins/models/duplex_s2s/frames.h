@@ -5,7 +5,7 @@
 #include "duplex_model.h"
 #include "s2s/nn/device_graph.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 /// Decodes the frames of a batch of conversations, or of conversations in slots. The host waits for
 /// nothing.
@@ -43,4 +43,4 @@ class Frames {
   int64_t capacity_ = 0;  // of the memory that the last frame had
 };
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

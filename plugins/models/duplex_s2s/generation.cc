@@ -8,9 +8,10 @@
 #include "frames.h"
 #include "s2s/nn/eval_scope.h"
 #include "s2s/nn/full_precision.h"
+#include "s2s/nn/rows.h"
 #include "s2s/nn/slot_sessions.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 DuplexModel::Choice DuplexModel::initial_choice(int64_t batch_size, at::Device device) const {
   const auto options = at::TensorOptions().dtype(at::kLong).device(device);
@@ -75,16 +76,6 @@ bool DuplexModel::steps_repeat() {
   return !copies && !parts_.speech_decoder && parts_.llm->hooks() == nullptr &&
          parts_.llm->steps_repeat();
 }
-
-namespace {
-
-/// ids [T] of the CPU.
-std::vector<int64_t> to_vector(const at::Tensor& ids_T) {
-  const at::Tensor ids = ids_T.contiguous();
-  return {ids.const_data_ptr<int64_t>(), ids.const_data_ptr<int64_t>() + ids.numel()};
-}
-
-}  // namespace
 
 Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                                  bool decode_audio) {
@@ -158,4 +149,4 @@ std::unique_ptr<DuplexSessions> DuplexModel::open_sessions(int64_t num_slots) {
   return slot_sessions(*this, std::make_unique<Slots>(*this, num_slots), num_slots);
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -5,7 +5,7 @@
 #include "s2s/model_parts.h"
 #include "s2s/nn/grouped_codec.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 namespace {
 
 void build_codec(const DuplexOptions& options, const Config& model, const ModelContext& context,
@@ -29,8 +29,8 @@ void build_codec(const DuplexOptions& options, const Config& model, const ModelC
 void check_user_text(const UserTextOptions& asked, const BackboneShape& llm,
                      const BuildContext& context) {
   if (!asked.enabled) return;
-  if (!asked.feed_back && asked.copy) throw_not_fed_back("copy");
-  if (!asked.feed_back && asked.truth_share > 0) throw_not_fed_back("truth_share");
+  if (!asked.feed_back && asked.copy) throw not_fed_back_error("copy");
+  if (!asked.feed_back && asked.truth_share > 0) throw not_fed_back_error("truth_share");
   if (asked.copy && !llm.tied_head && context.warn) {
     context.warn(
         "[model/user-text] model.user_text.copy adds the embedding of the word to repeat, but this "
@@ -106,10 +106,10 @@ Component<Model> component_with_decoder() {
 }
 
 }  // namespace
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s
 
 S2S_PLUGIN("duplex_s2s", "0.1.0", "Apache-2.0",
            "model:duplex_s2s\nmodel:duplex_s2s_speech_decoder") {
-  registrar.add(s2s::duplex::component());
-  registrar.add(s2s::duplex::component_with_decoder());
+  registrar.add(s2s::duplex_s2s::component());
+  registrar.add(s2s::duplex_s2s::component_with_decoder());
 }

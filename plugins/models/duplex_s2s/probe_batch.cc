@@ -8,7 +8,7 @@
 
 #include "duplex_model.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 namespace {
 
 at::Tensor text_channel(const ProbeBatch& shape, double frame_length_s,
@@ -46,4 +46,4 @@ Batch DuplexModel::probe_batch(const ProbeBatch& shape) {
   return batch;
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -6,7 +6,7 @@
 #include "duplex_model.h"
 #include "training_step.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 namespace {
 
 Batch batch_of(const std::map<std::string, at::Tensor>& inputs) {
@@ -97,4 +97,4 @@ ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
   return plan;
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -8,8 +8,9 @@
 #include <string>
 
 #include "duplex_errors.h"
+#include "s2s/nn/transformer.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 namespace {
 constexpr double kInitialStd = 0.02;  // of all weights inside of the transformer, as in GPT-2
 }  // namespace
@@ -107,15 +108,11 @@ class SpeechDecoder::Layer : public BlockOf<const SequenceInfo&> {
     if (info.state != nullptr) {
       seen = info.state->append(index_, seen[0].k, seen[0].v, /*window=*/0, info.rows);
     }
-    const int64_t count = x_BTD.size(0) / static_cast<int64_t>(seen.size());
-    std::vector<at::Tensor> parts;
-    for (const SeenKeys& keys : seen) {
-      const at::Tensor q = part(0).narrow(0, static_cast<int64_t>(parts.size()) * count, count);
-      parts.push_back(at::scaled_dot_product_attention(
-          q, keys.k, keys.v, {}, is_training() ? dropout_ : 0, /*is_causal=*/!info.state));
-    }
-    const at::Tensor y = parts.size() == 1 ? parts.front() : at::cat(parts);
-    return dropped(o_net_(y.transpose(1, 2).flatten(2)));
+    const at::Tensor y = attend_seen(part(0), seen, [&](const at::Tensor& q, const SeenKeys& of) {
+      return at::scaled_dot_product_attention(q, of.k, of.v, {}, is_training() ? dropout_ : 0,
+                                              /*is_causal=*/!info.state);
+    });
+    return dropped(o_net_(from_heads(y)));
   }
 
   int64_t index_, heads_;
@@ -172,7 +169,7 @@ at::Tensor SpeechDecoder::with_positions(const at::Tensor& x_BTD, const Sequence
   if (info.state != nullptr) begins = info.state->lengths(info.rows);
   const int64_t end = *std::max_element(begins.begin(), begins.end()) + x_BTD.size(1);
   if (end > options_.max_length_causal_mask) {
-    throw_speech_too_long(end, options_.max_length_causal_mask);
+    throw speech_too_long_error(end, options_.max_length_causal_mask);
   }
   if (!position_embeddings_) return x_BTD;
   if (std::adjacent_find(begins.begin(), begins.end(), std::not_equal_to()) == begins.end()) {
@@ -242,13 +239,13 @@ ShardPlan SpeechDecoder::configure_model() const {
 }
 
 void SpeechDecoderOptions::check() const {
-  if (has_xattn) throw_speech_decoder("has_xattn = true, but there is no condition", "false");
-  if (!is_causal) throw_speech_decoder("is_causal = false would see frames to come", "true");
-  if (use_moe) throw_speech_decoder("use_moe = true is not implemented", "false");
+  if (has_xattn) throw speech_decoder_error("has_xattn = true, but there is no condition", "false");
+  if (!is_causal) throw speech_decoder_error("is_causal = false would see frames to come", "true");
+  if (use_moe) throw speech_decoder_error("use_moe = true is not implemented", "false");
   if (d_model % sa_n_heads == 0) return;
-  throw_speech_decoder("sa_n_heads = " + std::to_string(sa_n_heads) +
-                           " does not divide d_model = " + std::to_string(d_model),
-                       "a number of heads that does");
+  throw speech_decoder_error("sa_n_heads = " + std::to_string(sa_n_heads) +
+                                 " does not divide d_model = " + std::to_string(d_model),
+                             "a number of heads that does");
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -12,7 +12,7 @@
 #include "s2s/parallel/plan.h"
 #include "speech_decoder_options.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 class SpeechDecoder : public Block {
  public:
@@ -55,4 +55,4 @@ class SpeechDecoder : public Block {
   Linear final_proj_;
 };
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

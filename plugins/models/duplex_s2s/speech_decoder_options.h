@@ -7,7 +7,7 @@
 
 #include "s2s/options.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 /// Names and, where NeMo's class has them, defaults of NeMo's TransformerARSpeechDecoder; the
 /// others are those of its example.
@@ -69,4 +69,4 @@ struct SpeechDecoderOptions {
   void check() const;
 };
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -8,8 +8,9 @@
 
 #include "duplex_errors.h"
 #include "s2s/nn/losses.h"
+#include "s2s/nn/rows.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 StageWeights stage_weights(const DuplexOptions& options, int64_t step) {
   StageWeights weights{options.text_loss_weight, options.audio_loss_weight,
@@ -218,7 +219,7 @@ LossTerms TrainingStep::losses(const PreparedBatch& prepared, const StageWeights
   if (weights.user_text > 0 && prepared.user_labels_BT.defined()) {
     add("user_text_loss", weights.user_text, user_text_loss_sum(prepared) / frames);
   }
-  if (!terms.total.defined()) throw_no_loss();
+  if (!terms.total.defined()) throw no_loss_error();
   return terms;
 }
 
@@ -341,4 +342,4 @@ std::vector<std::string> DuplexModel::metric_names() const {
   return names;
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -3,7 +3,7 @@
 
 #include "duplex_model.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 struct StageWeights {
   double text = 0, audio = 0, user_text = 0;
@@ -54,4 +54,4 @@ class TrainingStep {
   DuplexModel& m_;
 };
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -1,7 +1,7 @@
 #include "duplex_options.h"
 #include "s2s/nemo.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 namespace {
 
 Config written_config(const ForeignExport& exported) {
@@ -60,4 +60,4 @@ std::vector<ForeignClass> foreign_classes_with_decoder() {
            .write = written_config}};
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -5,7 +5,7 @@
 
 #include "s2s/nn/losses.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 UserTextHead::UserTextHead(int64_t hidden_size, int64_t vocab_size, const UserTextOptions& options)
     : options_(options), head_(hidden_size, vocab_size) {
@@ -40,4 +40,4 @@ HeardWords UserTextHead::words(const at::Tensor& features_BTH, const at::Tensor&
   return {at::matmul(heard.to(embedding_VH.scalar_type()), embedding_VH), heard.sum(-1)};
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

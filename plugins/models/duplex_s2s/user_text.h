@@ -10,7 +10,7 @@
 #include "s2s/kinds/tokenizer.h"
 #include "s2s/nn/layers.h"
 
-namespace s2s::duplex {
+namespace s2s::duplex_s2s {
 
 class UserTextHead : public Block {
  public:
@@ -36,4 +36,4 @@ class UserTextHead : public Block {
   std::optional<CopyAttention> copy_;
 };
 
-}  // namespace s2s::duplex
+}  // namespace s2s::duplex_s2s

@@ -7,7 +7,7 @@
 
 #include "training_step.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 namespace {
 
 constexpr int64_t kToleranceFrames = 13;
@@ -70,4 +70,4 @@ void add_answer_metrics(SttModel& model, const Batch& batch, MetricSums& sums) {
   }
 }
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

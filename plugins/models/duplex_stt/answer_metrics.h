@@ -3,7 +3,7 @@
 
 #include "decoding.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 
 /// How an agent's first turn follows the end of the user's first turn.
 struct TurnTaking {
@@ -21,4 +21,4 @@ TurnTaking count_turn_taking(const at::Tensor& user_BT, const at::Tensor& agent_
 /// src_empty_text_rate, the share of rows without any word of the user.
 void add_answer_metrics(SttModel& model, const Batch& batch, MetricSums& sums);
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

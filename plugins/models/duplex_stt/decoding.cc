@@ -7,9 +7,11 @@
 
 #include "prompts.h"
 #include "s2s/nn/eval_scope.h"
+#include "s2s/nn/rows.h"
 #include "s2s/nn/slot_sessions.h"
+#include "training_step.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 namespace {
 
 at::Tensor is_any_of(const at::Tensor& tokens, const std::vector<int64_t>& ids) {
@@ -145,14 +147,8 @@ at::Tensor Conversation::ruled(const FrameTokens& chosen, const at::Tensor& is_p
 
 FrameTokens Conversation::next(const at::Tensor& frame_B1H, const at::Tensor& is_prompt_B,
                                const std::vector<int64_t>& slots) {
-  const bool are_some = !slots.empty() && last_.agent_B.size(0) > 1;
-  at::Tensor rows;
-  FrameTokens last = last_;
-  if (are_some) {
-    rows = at::tensor(slots, at::kLong).to(last_.agent_B.device());
-    last.agent_B = last_.agent_B.index_select(0, rows);
-    if (last_.user_B.defined()) last.user_B = last_.user_B.index_select(0, rows);
-  }
+  const StepRows rows(slots, last_.agent_B);
+  const FrameTokens last = {rows.of(last_.agent_B), rows.of(last_.user_B)};
   const at::Tensor x_B1H =
       model_.decoding_embeds(frame_B1H, last.agent_B.unsqueeze(1),
                              last.user_B.defined() ? last.user_B.unsqueeze(1) : at::Tensor());
@@ -166,9 +162,8 @@ FrameTokens Conversation::next(const at::Tensor& frame_B1H, const at::Tensor& is
     if (chosen.user_B.defined()) chosen.user_B = at::where(is_prompt_B, pad, chosen.user_B);
   }
   chosen.agent_B = ruled(chosen, is_prompt_B, slots);
-  if (!are_some) return last_ = chosen;
-  last_.agent_B = last_.agent_B.index_copy(0, rows, chosen.agent_B);
-  if (last_.user_B.defined()) last_.user_B = last_.user_B.index_copy(0, rows, chosen.user_B);
+  last_ = {rows.replaced(last_.agent_B, chosen.agent_B),
+           rows.replaced(last_.user_B, chosen.user_B)};
   return chosen;
 }
 
@@ -224,12 +219,6 @@ std::string text_of(const std::vector<int64_t>& ids, const SpecialIds& special,
 }
 
 namespace {
-
-/// ids [T] of the CPU.
-std::vector<int64_t> to_vector(const at::Tensor& ids_T) {
-  const at::Tensor ids = ids_T.to(at::kCPU, at::kLong).contiguous();
-  return {ids.const_data_ptr<int64_t>(), ids.const_data_ptr<int64_t>() + ids.numel()};
-}
 
 /// The model's own prompt in front of each of `rows`; none without one.
 Prompts own_prompts(const SttParts& parts, int64_t rows, at::Device device) {
@@ -308,4 +297,4 @@ std::unique_ptr<DuplexSessions> SttModel::open_sessions(int64_t num_slots) {
   return slot_sessions(*this, std::make_unique<Slots>(*this, num_slots), num_slots);
 }
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

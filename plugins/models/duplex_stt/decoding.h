@@ -10,7 +10,7 @@
 #include "s2s/nn/token_choice.h"
 #include "stt_model.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 
 /// Tokens of one frame, [B] int64. The user's are undefined without predict_user_text.
 struct FrameTokens {
@@ -77,4 +77,4 @@ DecodedTokens decode(SttModel& model, const at::Tensor& audio_BS, const at::Tens
 std::string text_of(const std::vector<int64_t>& ids, const SpecialIds& special,
                     const Tokenizer& tokenizer);
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

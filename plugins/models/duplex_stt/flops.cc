@@ -1,7 +1,7 @@
 #include "s2s/model_flops.h"
 #include "stt_model.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 
 void SttModel::add_flops(int64_t rows, int64_t width, BatchWeight& weight) {
   const BackboneShape& llm = parts_.llm->shape();
@@ -16,4 +16,4 @@ void SttModel::add_flops(int64_t rows, int64_t width, BatchWeight& weight) {
       weights.flops(positions) + attention_flops(llm, positions * static_cast<double>(width));
 }
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

@@ -4,7 +4,7 @@
 #include "stt_errors.h"
 #include "stt_model.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 namespace {
 
 /// The ids that mark the user's turns: the special id, and the first id of an old checkpoint's
@@ -65,8 +65,8 @@ Component<Model> component() {
 }
 
 }  // namespace
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt
 
 S2S_PLUGIN("duplex_stt", "0.1.0", "Apache-2.0", "model:duplex_stt") {
-  registrar.add(s2s::stt::component());
+  registrar.add(s2s::duplex_stt::component());
 }

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 namespace {
 
 /// x [B, T, ...] read at positions [B, T'], which are clamped to those that exist.
@@ -50,4 +50,4 @@ at::Tensor cut_front(const at::Tensor& tokens_BT, const at::Tensor& skip_B,
   return at::where(t_1T.lt(lens_B.unsqueeze(1)), own_BT, fill);
 }
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

@@ -5,7 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 
 /// Puts the first prompt_lens[b] positions of `prompt` [B, P, ...] in front of the first lens[b]
 /// positions of `rows` [B, T, ...], and `fill` behind them: [B, P + T, ...].
@@ -22,4 +22,4 @@ at::Tensor prepend_silence(const at::Tensor& tokens_BT, const at::Tensor& lens_B
 at::Tensor cut_front(const at::Tensor& tokens_BT, const at::Tensor& skip_B,
                      const at::Tensor& lens_B, int64_t width, int64_t fill);
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

@@ -9,7 +9,7 @@
 #include "decoding.h"
 #include "training_step.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 namespace {
 
 using Tensors = std::map<std::string, at::Tensor>;
@@ -151,4 +151,4 @@ Batch SttModel::probe_batch(const ProbeBatch& shape) {
   return batch;
 }
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

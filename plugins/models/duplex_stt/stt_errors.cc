@@ -2,7 +2,7 @@
 
 #include "s2s/error.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 
 void throw_no_user_text() {
   throw Error(ExitCode::kConfig, "model/no-user-text",
@@ -31,4 +31,4 @@ void throw_forced_turns() {
               "  expected: predict_user_text: true, or force_turn_taking: false");
 }
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 
 /// [model/no-user-text]: predict_user_text without the user's text channel in the batch.
 [[noreturn]] void throw_no_user_text();
@@ -14,4 +14,4 @@ namespace s2s::stt {
 /// [model/forced-turns]: force_turn_taking without predict_user_text.
 [[noreturn]] void throw_forced_turns();
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

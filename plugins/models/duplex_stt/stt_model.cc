@@ -8,7 +8,7 @@
 #include "s2s/nn/decoder.h"
 #include "stt_errors.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 namespace {
 
 Init init_of(Block& block, const std::string& name) {
@@ -169,4 +169,4 @@ void SttModel::rest_frozen_parts() {
   }
 }
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

@@ -16,7 +16,7 @@
 #include "s2s/nn/token_sampling.h"
 #include "stt_options.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 
 struct SttParts {
   std::unique_ptr<Backbone> llm;
@@ -112,4 +112,4 @@ class SttModel : public Model,
   double embedding_scale_ = 1;  // of the language model's family
 };
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

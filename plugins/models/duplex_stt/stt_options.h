@@ -13,7 +13,7 @@
 #include "s2s/nn/perception.h"
 #include "s2s/options.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 
 /// Weights of a loss by kind of label.
 struct TokenLossWeights {
@@ -114,4 +114,4 @@ Config translate_nemo(const Config& foreign);
 /// NeMo's DuplexSTTModel.
 std::vector<ForeignClass> foreign_classes();
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

@@ -10,7 +10,7 @@
 #include "s2s/model_flops.h"
 #include "stt_errors.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 namespace {
 
 at::Tensor fit_width(const at::Tensor& tokens_BT, int64_t width, int64_t pad) {
@@ -294,4 +294,4 @@ std::vector<std::string> SttModel::metric_names() const {
   return names;
 }
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

@@ -5,7 +5,7 @@
 #include "s2s/nn/losses.h"
 #include "stt_model.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 
 /// Inputs, labels and weights of the audio of a batch. T frames give T - 1 positions.
 struct PreparedBatch {
@@ -53,4 +53,4 @@ class TrainingStep {
 /// The prompts of a batch (others: prompt_tokens, prompt_token_lens).
 Prompts prompts_of(const Batch& batch);
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

@@ -4,7 +4,7 @@
 #include "s2s/nemo.h"
 #include "stt_options.h"
 
-namespace s2s::stt {
+namespace s2s::duplex_stt {
 namespace {
 
 /// The keys of NeMo's block that are options here under the same name.
@@ -67,4 +67,4 @@ std::vector<ForeignClass> foreign_classes() {
            .write = written_config}};
 }
 
-}  // namespace s2s::stt
+}  // namespace s2s::duplex_stt

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "s2s/nn/transformer.h"
+
 namespace s2s::eartts {
 namespace {
 
@@ -20,13 +22,6 @@ RotarySpec rotary_spec(const CharEncoderOptions& options) {
   RotarySpec spec;
   spec.theta = options.rope_theta;
   return spec;
-}
-
-/// x [N, heads, L, D], rotated by pairs (j, j + D / 2).
-at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos_LD, const at::Tensor& sin_LD) {
-  const std::vector<at::Tensor> halves = x.chunk(2, -1);
-  const at::Tensor turned = at::cat({-halves[1], halves[0]}, -1);
-  return x * cos_LD.to(x.scalar_type()) + turned * sin_LD.to(x.scalar_type());
 }
 
 }  // namespace
@@ -51,13 +46,12 @@ CharAttention::~CharAttention() = default;
 
 at::Tensor CharAttention::operator()(const at::Tensor& x_NLH, const at::Tensor& cos_LD,
                                      const at::Tensor& sin_LD, const at::Tensor& hidden_keys) {
-  const int64_t count = x_NLH.size(0), length = x_NLH.size(1);
   const auto heads = [&](Linear& projection) {
-    return projection(x_NLH).view({count, length, -1, options_.head_dim}).transpose(1, 2);
+    return to_heads(projection(x_NLH), options_.head_dim);
   };
   const int64_t shared = options_.num_attention_heads / options_.num_key_value_heads;
-  const at::Tensor query = rotated(heads(q_proj_), cos_LD, sin_LD);
-  const at::Tensor key = rotated(heads(k_proj_), cos_LD, sin_LD).repeat_interleave(shared, 1);
+  const at::Tensor query = rotate_halves(heads(q_proj_), cos_LD, sin_LD);
+  const at::Tensor key = rotate_halves(heads(k_proj_), cos_LD, sin_LD).repeat_interleave(shared, 1);
   const at::Tensor value = heads(v_proj_).repeat_interleave(shared, 1);
   at::Tensor scores =
       at::matmul(query, key.transpose(2, 3)) / std::sqrt(options_.query_pre_attn_scalar);
@@ -67,7 +61,7 @@ at::Tensor CharAttention::operator()(const at::Tensor& x_NLH, const at::Tensor& 
   at::Tensor weights = scores.to(at::kFloat).masked_fill(hidden_keys, least).softmax(-1);
   weights = at::dropout(weights, options_.attention_dropout, is_training());
   const at::Tensor seen = at::matmul(weights.to(value.scalar_type()), value);
-  return o_proj_(seen.transpose(1, 2).reshape({count, length, -1}));
+  return o_proj_(from_heads(seen));
 }
 
 CharLayer::CharLayer(const CharEncoderOptions& options)

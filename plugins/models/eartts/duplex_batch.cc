@@ -103,8 +103,8 @@ std::pair<at::Tensor, at::Tensor> BatchMaker::voices_of(const Batch& batch) cons
 }
 
 PromptedBatch BatchMaker::with_prompts(const Batch& batch, int64_t step) const {
-  if (!batch.target_audio_BS.defined()) throw_no_input("target_audio");
-  if (!batch.target_tokens_BT.defined()) throw_no_input("target_tokens");
+  if (!batch.target_audio_BS.defined()) throw no_input_error("target_audio");
+  if (!batch.target_tokens_BT.defined()) throw no_input_error("target_tokens");
   const int64_t rows = batch.target_audio_BS.size(0), frame = codec_.samples_per_frame;
   const int64_t frames = prompt_frames();
   const std::vector<std::string> names = row_ids(batch, rows);
@@ -137,7 +137,7 @@ PromptedBatch BatchMaker::with_prompts(const Batch& batch, int64_t step) const {
 PromptedBatch BatchMaker::from_nemo(const TensorMap& others) {
   const auto find = [&](const char* name) {
     const auto it = others.find(name);
-    if (it == others.end()) throw_no_input(name);
+    if (it == others.end()) throw no_input_error(name);
     return it->second;
   };
   return {find("target_audio"), find("target_audio_lens").to(at::kLong),
@@ -168,8 +168,8 @@ TtsInputs BatchMaker::prompt_inputs(const at::Tensor& voice_BS, const at::Tensor
   const int64_t rows = voice_BS.size(0), frame = codec_.samples_per_frame;
   const int64_t frames = voice_frames();
   if (frames < kFewestFrames) {
-    throw_bad_sizes("model.prompt.audio_prompt_duration", frames,
-                    "at least three frames of the codec, to speak with a voice");
+    throw bad_sizes_error("model.prompt.audio_prompt_duration", frames,
+                          "at least three frames of the codec, to speak with a voice");
   }
   std::vector<at::Tensor> audios;
   for (int64_t row = 0; row < rows; ++row) {

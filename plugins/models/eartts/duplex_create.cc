@@ -53,8 +53,8 @@ void check_codec(const DuplexEarTtsOptions& options, const CodecShape& codec) {
   const TtsOptions& tts = options.tts_config;
   const auto check = [](const char* key, int64_t value, int64_t expected) {
     if (value == expected) return;
-    throw_bad_sizes(std::string("model.tts_config.") + key, value,
-                    "as the codec: " + std::to_string(expected));
+    throw bad_sizes_error(std::string("model.tts_config.") + key, value,
+                          "as the codec: " + std::to_string(expected));
   };
   check("num_quantizers", tts.num_quantizers, codec.num_codebooks);
   check("codebook_size", tts.codebook_size, codec.codebook_size);
@@ -68,7 +68,7 @@ std::unique_ptr<TextEmbedding> text_embedding_of(const DuplexEarTtsOptions& opti
   const int64_t from_tokenizer =
       context.tokenizer != nullptr ? context.tokenizer->vocab_size() : pieces;
   const int64_t rows = options.text_embedding.vocab_size.value_or(from_tokenizer);
-  if (rows <= 0) throw_no_pieces(context.path);
+  if (rows <= 0) throw no_pieces_error(context.path);
   const auto& path = options.text_embedding.path;
   return std::make_unique<TextEmbedding>(rows, *options.tts_config.context_hidden_size,
                                          path ? resolve_path(*path, context.base_dir) : "");
@@ -142,8 +142,8 @@ std::unique_ptr<Model> create_duplex_eartts(const Config& model, const ModelCont
   const PromptOptions& prompt = options.prompt;
   const double frames = prompt.audio_prompt_duration * codec.frame_rate_hz();
   if (prompt.add_audio_prompt && frames < 3) {
-    throw_bad_sizes(context.path + ".prompt.audio_prompt_duration", static_cast<int64_t>(frames),
-                    "at least three frames of the codec");
+    throw bad_sizes_error(context.path + ".prompt.audio_prompt_duration",
+                          static_cast<int64_t>(frames), "at least three frames of the codec");
   }
   return std::make_unique<DuplexEarTts>(std::move(options), std::move(parts), sampling);
 }

@@ -67,7 +67,7 @@ void DuplexEarTts::bind_codec() {
     if (buffer.name.starts_with("prvq.mus_list.")) books.push_back(*buffer.tensor);
   }
   if (static_cast<int64_t>(books.size()) != parts_.codec->shape().num_codebooks) {
-    throw_no_books("model.codec");
+    throw no_books_error("model.codec");
   }
   parts_.core->set_books(at::stack(books));
 }

@@ -93,7 +93,7 @@ at::Tensor DuplexEarTts::channel_of(const std::string& text) const {
 }
 
 const Tokenizer& DuplexEarTts::tokenizer() const {
-  if (parts_.tokenizer == nullptr) throw_no_tokenizer();
+  if (parts_.tokenizer == nullptr) throw no_tokenizer_error();
   return *parts_.tokenizer;
 }
 

@@ -8,15 +8,14 @@
 
 namespace s2s::eartts {
 
-[[noreturn]] void throw_bad_subword_encoder(const std::string& place, const std::string& value,
-                                            const std::string& expected);
-[[noreturn]] void throw_no_backbone(const std::string& path);
-[[noreturn]] void throw_bad_sizes(const std::string& place, int64_t value,
-                                  const std::string& expected);
-[[noreturn]] void throw_no_pieces(const std::string& path);
-[[noreturn]] void throw_no_tokenizer();
-[[noreturn]] void throw_no_input(const std::string& name);
-[[noreturn]] void throw_no_books(const std::string& place);
-[[noreturn]] void throw_bad_top(const std::string& place, const std::string& value);
+Error bad_subword_encoder_error(const std::string& place, const std::string& value,
+                                const std::string& expected);
+Error no_backbone_error(const std::string& path);
+Error bad_sizes_error(const std::string& place, int64_t value, const std::string& expected);
+Error no_pieces_error(const std::string& path);
+Error no_tokenizer_error();
+Error no_input_error(const std::string& name);
+Error no_books_error(const std::string& place);
+Error bad_top_error(const std::string& place, const std::string& value);
 
 }  // namespace s2s::eartts

@@ -22,7 +22,7 @@ Vocabulary vocabulary_of(const std::vector<std::string>& pieces, const TokenIdOp
   }
   vocabulary.bos = tokens.bos.value_or(vocabulary.bos);
   vocabulary.eos = tokens.eos.value_or(vocabulary.eos);
-  if (is_needed && vocabulary.pieces.empty()) throw_no_pieces("model");
+  if (is_needed && vocabulary.pieces.empty()) throw no_pieces_error("model");
   return vocabulary;
 }
 
@@ -37,9 +37,9 @@ TtsInputs inputs_of(const TensorMap& tensors) {
   };
   TtsInputs inputs;
   inputs.code_BTK = find_as("code", at::kLong);
-  if (!inputs.code_BTK.defined()) throw_no_input("code");
+  if (!inputs.code_BTK.defined()) throw no_input_error("code");
   inputs.audio_mask_BT = find_as("audio_mask", at::kBool);
-  if (!inputs.audio_mask_BT.defined()) throw_no_input("audio_mask");
+  if (!inputs.audio_mask_BT.defined()) throw no_input_error("audio_mask");
   inputs.context_BTU = find("context_hidden_state");
   inputs.subword_ids_BT = find_as("subword_ids", at::kLong);
   inputs.subword_mask_BT = find_as("subword_mask", at::kBool);

@@ -113,16 +113,17 @@ SubwordEncoder::SubwordEncoder(const SubwordOptions& options, const TtsOptions& 
   const int64_t longest = characters_.ids_VL.size(1);
   const auto& window = options.encoder.sliding_window;
   if (window && *window <= longest) {
-    throw_bad_sizes("model.cas_config.backbone_config.encoder.sliding_window", *window,
-                    "more than the characters of the longest token, " + std::to_string(longest));
+    throw bad_sizes_error(
+        "model.cas_config.backbone_config.encoder.sliding_window", *window,
+        "more than the characters of the longest token, " + std::to_string(longest));
   }
   const bool has_flags = model.use_subword_flag_emb || model.use_bos_eos_emb;
   if (has_flags && options.encoder.hidden_size != hidden_size) {
-    throw_bad_sizes("model.cas_config.backbone_config.encoder.hidden_size",
-                    options.encoder.hidden_size,
-                    "the width of the backbone, " + std::to_string(hidden_size) +
-                        ", because flags are added to subwords; or switch use_subword_flag_emb "
-                        "and use_bos_eos_emb off");
+    throw bad_sizes_error(
+        "model.cas_config.backbone_config.encoder.hidden_size", options.encoder.hidden_size,
+        "the width of the backbone, " + std::to_string(hidden_size) +
+            ", because flags are added to subwords; or switch use_subword_flag_emb "
+            "and use_bos_eos_emb off");
   }
   register_buffer("character_ids", ids_VL_, /*persistent=*/false);
   register_buffer("character_counts", lengths_V_, /*persistent=*/false);

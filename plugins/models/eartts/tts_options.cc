@@ -31,7 +31,7 @@ void check_char_encoder(const Config& encoder, const std::string& path) {
   const auto check = [&](const char* key, const std::string& expected, const auto& holds) {
     const Config* found = encoder.find(key);
     if (found == nullptr || found->is_null() || holds(*found)) return;
-    throw_bad_subword_encoder(path + "." + key, found->text(), expected);
+    throw bad_subword_encoder_error(path + "." + key, found->text(), expected);
   };
   check("hidden_activation", "gelu_pytorch_tanh",
         [](const Config& value) { return value.text() == "gelu_pytorch_tanh"; });
@@ -102,19 +102,19 @@ std::optional<SubwordOptions> subword_options_of(const Config& cas_config,
     // NeMo keeps a copy of the characters in vocab_dir.
     if (key == "backbone_type" || key == "backbone_config" || key == "vocab_dir") continue;
     if (value.is_null() || value.text() == "false") continue;
-    throw_bad_subword_encoder(path + ".cas_config." + key, value.text(), "null");
+    throw bad_subword_encoder_error(path + ".cas_config." + key, value.text(), "null");
   }
   SubwordOptions options;
   if (const Config* type = cas_config.find("backbone_type")) options.backbone_type = type->text();
   const Config* backbone = cas_config.find("backbone_config");
   if (options.backbone_type != "t5gemma" || backbone == nullptr) {
-    throw_bad_subword_encoder(path + ".cas_config.backbone_type", options.backbone_type,
-                              "t5gemma with a backbone_config");
+    throw bad_subword_encoder_error(path + ".cas_config.backbone_type", options.backbone_type,
+                                    "t5gemma with a backbone_config");
   }
   const Config* encoder = backbone->find("encoder");
   const std::string place = path + ".cas_config.backbone_config.encoder";
   if (encoder == nullptr || !encoder->is_map()) {
-    throw_bad_subword_encoder(place, "null", "the encoder's sizes");
+    throw bad_subword_encoder_error(place, "null", "the encoder's sizes");
   }
   check_char_encoder(*encoder, place);
   Findings findings;
@@ -128,7 +128,7 @@ std::optional<SubwordOptions> subword_options_of(const Config& cas_config,
 
 Config backbone_node_of(const TtsOptions& options, const std::string& path) {
   if (options.llm.is_map()) return options.llm;
-  if (!options.backbone_type) throw_no_backbone(path);
+  if (!options.backbone_type) throw no_backbone_error(path);
   Config foreign = options.backbone_config.is_map() ? options.backbone_config : Config::map();
   foreign["model_type"] = Config::scalar(*options.backbone_type, true);
   // The table of words is not used. NeMo's blocks leave its size to transformers' defaults.
@@ -139,8 +139,8 @@ Config backbone_node_of(const TtsOptions& options, const std::string& path) {
 void check(const TtsOptions& options, const std::string& path) {
   const std::optional<int64_t>& rank = options.mog_head_config.low_rank;
   if (rank && *rank >= options.latent_size) {
-    throw_bad_sizes(path + ".mog_head_config.low_rank", *rank,
-                    "less than latent_size (" + std::to_string(options.latent_size) + ")");
+    throw bad_sizes_error(path + ".mog_head_config.low_rank", *rank,
+                          "less than latent_size (" + std::to_string(options.latent_size) + ")");
   }
 }
 

@@ -39,7 +39,7 @@ Sampling sampling_of(const GenerationOptions& options, const std::string& path) 
   const std::string place = path + ".top_p_or_k", text = options.top_p_or_k.text();
   const bool is_count = text.find_first_not_of("0123456789") == std::string::npos;
   const double value = options.top_p_or_k.as_double(place);
-  if (value <= 0 || (!is_count && value > 1)) throw_bad_top(place, text);
+  if (value <= 0 || (!is_count && value > 1)) throw bad_top_error(place, text);
   sampling.top.count = is_count ? static_cast<int64_t>(value) : 0;
   sampling.top.share = value;
   return sampling;

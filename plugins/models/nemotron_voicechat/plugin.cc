@@ -7,7 +7,7 @@
 #include "voicechat_model.h"
 #include "voicechat_options.h"
 
-namespace s2s::voicechat {
+namespace s2s::nemotron_voicechat {
 namespace {
 
 /// Keys of a part's block that the trainer reads where the part is trained alone.
@@ -143,8 +143,8 @@ std::vector<ForeignClass> foreign_classes() {
            .read = read_class}};
 }
 
-}  // namespace s2s::voicechat
+}  // namespace s2s::nemotron_voicechat
 
 S2S_PLUGIN("nemotron_voicechat", "0.1.0", "Apache-2.0", "model:nemotron_voicechat") {
-  registrar.add(s2s::voicechat::component());
+  registrar.add(s2s::nemotron_voicechat::component());
 }

@@ -10,7 +10,7 @@
 #include "s2s/nn/eval_scope.h"
 #include "s2s/nn/full_precision.h"
 
-namespace s2s::voicechat {
+namespace s2s::nemotron_voicechat {
 namespace {
 
 constexpr const char* kListener = "stt_model";  // NeMo's names
@@ -234,4 +234,4 @@ std::map<std::string, at::Tensor> VoiceChatModel::reference_outputs(
           {"audio", out.audio_BS}};
 }
 
-}  // namespace s2s::voicechat
+}  // namespace s2s::nemotron_voicechat

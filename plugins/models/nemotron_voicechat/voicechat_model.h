@@ -11,7 +11,7 @@
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/shared_widths.h"
 
-namespace s2s::voicechat {
+namespace s2s::nemotron_voicechat {
 
 struct VoiceChatParts {
   std::unique_ptr<Model> listener, speaker;
@@ -63,4 +63,4 @@ class VoiceChatModel : public Model,
   SpeaksText& speaks_;
 };
 
-}  // namespace s2s::voicechat
+}  // namespace s2s::nemotron_voicechat

@@ -10,7 +10,7 @@
 #include "s2s/model_parts.h"
 #include "s2s/options.h"
 
-namespace s2s::voicechat {
+namespace s2s::nemotron_voicechat {
 
 /// The model that listens and writes.
 struct ListenerOptions {
@@ -48,4 +48,4 @@ Config translate_nemo(const Config& foreign);
 /// NeMo's NemotronVoiceChat.
 std::vector<ForeignClass> foreign_classes();
 
-}  // namespace s2s::voicechat
+}  // namespace s2s::nemotron_voicechat

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "s2s/model_flops.h"
+#include "s2s/nn/rows.h"
 #include "salm_model.h"
 
 namespace s2s::salm {
@@ -17,10 +18,7 @@ void SalmModel::add_flops(const SalmBatch& batch, const MixedRows& rows, BatchWe
     return name.starts_with("embed_tokens.") ? nullptr : &of_decoder;
   });
   int64_t num_frames = 0, num_chunks = 0, longest = 0;
-  const at::Tensor lens_A = batch.audio_lens_A.to(at::kCPU, at::kLong).contiguous();
-  const std::vector<int64_t> audio_lens(lens_A.const_data_ptr<int64_t>(),
-                                        lens_A.const_data_ptr<int64_t>() + lens_A.numel());
-  for (const std::vector<int64_t>& chunks : split_lengths(audio_lens, chunks_)) {
+  for (const std::vector<int64_t>& chunks : split_lengths(to_vector(batch.audio_lens_A), chunks_)) {
     num_chunks += static_cast<int64_t>(chunks.size());
     for (const int64_t length : chunks) {
       num_frames += perception_.output_frames(length);

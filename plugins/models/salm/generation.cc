@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "s2s/nn/eval_scope.h"
+#include "s2s/nn/rows.h"
 #include "s2s/nn/text_decoding.h"
 #include "salm_errors.h"
 #include "salm_model.h"
@@ -18,17 +19,15 @@ void check_audios(const std::vector<TextPrompt>& prompts, const RowIds& ids) {
     const auto places = std::count(prompts[i].ids.begin(), prompts[i].ids.end(), ids.tag);
     const auto audios = static_cast<int64_t>(prompts[i].audios_S.size());
     if (places == audios) continue;
-    throw_audio_count({"prompt " + std::to_string(i + 1), ids.tag_text, places, audios});
+    throw audio_count_error({"prompt " + std::to_string(i + 1), ids.tag_text, places, audios});
   }
 }
 
 std::vector<int64_t> without_padding(const at::Tensor& ids_T, int64_t pad) {
-  const at::Tensor host_T = ids_T.to(at::kCPU, at::kLong).contiguous();
-  const int64_t* const begin = host_T.const_data_ptr<int64_t>();
-  const int64_t* const end = begin + host_T.numel();
-  const int64_t* const first = std::find_if(begin, end, [pad](int64_t id) { return id != pad; });
-  if (first == end) return {pad};  // something has to begin
-  return {first, end};
+  const std::vector<int64_t> ids = to_vector(ids_T);
+  const auto first = std::find_if(ids.begin(), ids.end(), [pad](int64_t id) { return id != pad; });
+  if (first == ids.end()) return {pad};  // something has to begin
+  return {first, ids.end()};
 }
 
 /// The prompts as NeMo's data set would make a batch of them.
@@ -121,7 +120,7 @@ std::vector<TextAnswer> SalmModel::continue_prompts(const std::vector<TextPrompt
                                                     const SamplingOptions& sampling) {
   if (prompts.empty()) return {};
   if (options.num_beams > 1 && sampling.temperature > 0) {
-    throw_sampled_beams(options.num_beams, sampling.temperature);
+    throw sampled_beams_error(options.num_beams, sampling.temperature);
   }
   const EvalScope eval(*this);
   return answer_texts(*parts_.llm, embedded(prompts), options, end_tokens(options), sampling,

@@ -106,7 +106,7 @@ MixedRows mix_rows(const at::Tensor& ids_BT, const at::Tensor& loss_mask_BT,
   }
   const auto num_audios = static_cast<int64_t>(audio_frames.size());
   if (audio.used() != num_audios) {
-    throw_audio_count({"the batch", ids.tag_text, audio.used(), num_audios});
+    throw audio_count_error({"the batch", ids.tag_text, audio.used(), num_audios});
   }
   const int64_t frames = std::accumulate(audio_frames.begin(), audio_frames.end(), int64_t{0});
   return padded(rows, num_rows * width + frames, for_training);

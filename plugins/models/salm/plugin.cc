@@ -14,7 +14,8 @@ int64_t tag_id(const SalmOptions& options, const Tokenizer* tokenizer, int64_t v
   if (tokenizer == nullptr) return vocab_size;
   const std::vector<int64_t> ids = tokenizer->encode(options.audio_locator_tag);
   if (ids.empty()) return vocab_size;  // a stand-in, with which models are only described
-  if (ids.size() != 1) throw_tag(options.audio_locator_tag, std::to_string(ids.size()) + " tokens");
+  if (ids.size() != 1)
+    throw tag_error(options.audio_locator_tag, std::to_string(ids.size()) + " tokens");
   return ids.front();
 }
 
@@ -35,8 +36,9 @@ SpecialIds known_ids(const SalmTokenOptions& asked, const Tokenizer* tokenizer) 
   if (has_all) return known;
   if (known.bos >= 0) tokenizer->special_ids();  // its message proposes an id of the files
   const bool has_eos = known.eos >= 0;
-  throw_no_id(has_eos ? "pad" : "eos",
-              has_eos ? "prompts of different lengths are padded with it" : "answers end with it");
+  throw no_id_error(has_eos ? "pad" : "eos", has_eos
+                                                 ? "prompts of different lengths are padded with it"
+                                                 : "answers end with it");
 }
 
 /// Builds the parts that the options name and checks that they are compatible.
@@ -49,7 +51,7 @@ SalmParts build_parts(const SalmOptions& options, const Config& model,
   parts.llm = build_part<Backbone>(options.llm, model, "llm", context);
   parts.encoder = build_part<Encoder>(options.encoder, model, "encoder", context);
   if (options.asr_decoder.is_there()) {
-    if (options.encoder_chunk_size_seconds) throw_decoder_of_chunks();
+    if (options.encoder_chunk_size_seconds) throw decoder_of_chunks_error();
     parts.asr_decoder = std::make_unique<TransducerDecoder>(
         options.asr_decoder, parts.encoder->output_dim(), context.base_dir);
   }

@@ -16,13 +16,13 @@ struct AudioCount {
   int64_t audios = 0;
 };
 
-[[noreturn]] void throw_audio_count(const AudioCount& count);
-[[noreturn]] void throw_tag(const std::string& tag, const std::string& found);
-[[noreturn]] void throw_no_batch_tensor(const std::string& name);
+Error audio_count_error(const AudioCount& count);
+Error tag_error(const std::string& tag, const std::string& found);
+Error no_batch_tensor_error(const std::string& name);
 /// The tokenizer lacks "pad" or "eos", for this reason.
-[[noreturn]] void throw_no_id(const std::string& name, const std::string& reason);
+Error no_id_error(const std::string& name, const std::string& reason);
 /// model.asr_decoder together with encoder_chunk_size_seconds.
-[[noreturn]] void throw_decoder_of_chunks();
-[[noreturn]] void throw_sampled_beams(int64_t num_beams, double temperature);
+Error decoder_of_chunks_error();
+Error sampled_beams_error(int64_t num_beams, double temperature);
 
 }  // namespace s2s::salm

@@ -7,19 +7,15 @@
 #include <numeric>
 
 #include "s2s/nn/losses.h"
+#include "s2s/nn/rows.h"
 #include "salm_errors.h"
 
 namespace s2s::salm {
 namespace {
 
-std::vector<int64_t> to_vector(const at::Tensor& values) {
-  const at::Tensor host = values.to(at::kCPU, at::kLong).contiguous();
-  return {host.const_data_ptr<int64_t>(), host.const_data_ptr<int64_t>() + host.numel()};
-}
-
 const at::Tensor& tensor_of(const Batch& batch, const char* name) {
   const auto found = batch.others.find(name);
-  if (found == batch.others.end() || !found->second.defined()) throw_no_batch_tensor(name);
+  if (found == batch.others.end() || !found->second.defined()) throw no_batch_tensor_error(name);
   return found->second;
 }
 

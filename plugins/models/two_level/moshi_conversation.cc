@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "s2s/nn/full_precision.h"
+#include "s2s/nn/rows.h"
 #include "s2s/nn/slot_sessions.h"
 #include "streams.h"
 
@@ -48,22 +49,16 @@ MoshiModel::Conversation::Last MoshiModel::Conversation::first(int64_t num_rows)
 
 MoshiModel::Conversation::Last MoshiModel::Conversation::last_of(
     const std::vector<int64_t>& slots) const {
-  if (slots.empty() || last_.text_B.size(0) == 1) return last_;
-  const at::Tensor rows = at::tensor(slots, at::kLong).to(device_);
-  return {last_.text_B.index_select(0, rows), last_.own_BK.index_select(0, rows),
-          last_.user_BK.index_select(0, rows), last_.user_late_BK.index_select(0, rows)};
+  const StepRows rows(slots, last_.text_B);
+  return {rows.of(last_.text_B), rows.of(last_.own_BK), rows.of(last_.user_BK),
+          rows.of(last_.user_late_BK)};
 }
 
 void MoshiModel::Conversation::keep(const Last& last, const std::vector<int64_t>& slots) {
-  if (slots.empty() || last_.text_B.size(0) == 1) {
-    last_ = last;
-    return;
-  }
-  const at::Tensor rows = at::tensor(slots, at::kLong).to(device_);
-  last_ = {last_.text_B.index_copy(0, rows, last.text_B),
-           last_.own_BK.index_copy(0, rows, last.own_BK),
-           last_.user_BK.index_copy(0, rows, last.user_BK),
-           last_.user_late_BK.index_copy(0, rows, last.user_late_BK)};
+  const StepRows rows(slots, last_.text_B);
+  last_ = {rows.replaced(last_.text_B, last.text_B), rows.replaced(last_.own_BK, last.own_BK),
+           rows.replaced(last_.user_BK, last.user_BK),
+           rows.replaced(last_.user_late_BK, last.user_late_BK)};
 }
 
 void MoshiModel::Conversation::begin(int64_t slot, const SamplingOptions& sampling) {

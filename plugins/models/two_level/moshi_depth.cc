@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "s2s/error.h"
+#include "s2s/nn/transformer.h"
 
 namespace s2s::two_level {
 namespace {
@@ -32,12 +33,9 @@ DepthAttention::DepthAttention(const DecoderSpec& spec, int64_t books, int64_t l
 DepthAttention::~DepthAttention() = default;
 
 at::Tensor DepthAttention::forward(const at::Tensor& x_NKC, DepthCache* cache, int64_t first) {
-  const auto heads = [&](const at::Tensor& y_NKC) {
-    return y_NKC.reshape({y_NKC.size(0), y_NKC.size(1), -1, head_dim_}).transpose(1, 2);
-  };
-  const at::Tensor q = heads(q_proj_(x_NKC, first));
-  at::Tensor k = heads(k_proj_(x_NKC, first));
-  at::Tensor v = heads(v_proj_(x_NKC, first));
+  const at::Tensor q = to_heads(q_proj_(x_NKC, first), head_dim_);
+  at::Tensor k = to_heads(k_proj_(x_NKC, first), head_dim_);
+  at::Tensor v = to_heads(v_proj_(x_NKC, first), head_dim_);
   if (cache != nullptr) {
     auto& [keys, values] = cache->layers.at(static_cast<size_t>(layer_));
     if (first > 0) {
@@ -54,7 +52,7 @@ at::Tensor DepthAttention::forward(const at::Tensor& x_NKC, DepthCache* cache, i
   }
   const bool is_causal = q.size(2) > 1;
   const at::Tensor y = at::scaled_dot_product_attention(q, k, v, {}, 0.0, is_causal);
-  return o_proj_(y.transpose(1, 2).reshape({y.size(0), y.size(2), -1}), first);
+  return o_proj_(from_heads(y), first);
 }
 
 DepthLayer::DepthLayer(const DecoderSpec& spec, int64_t books, int64_t layer)

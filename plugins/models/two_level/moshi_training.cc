@@ -9,6 +9,7 @@
 #include "moshi_model.h"
 #include "s2s/nn/full_precision.h"
 #include "s2s/nn/losses.h"
+#include "s2s/nn/rows.h"
 #include "streams.h"
 #include "two_level_errors.h"
 
@@ -77,7 +78,7 @@ MoshiStep MoshiModel::prepare(const MoshiStreams& streams) const {
   const at::Tensor first_B1 = at::full_like(streams.text_BT.narrow(1, 0, 1), options_.vocab_size);
   step.inputs = {at::cat({first_B1, streams.text_BT.narrow(1, 0, width - 1)}, 1), behind(own_BKT),
                  behind(user_BKT), streams.lengths_B};
-  const at::Tensor valid_BT = before(streams.lengths_B, width);
+  const at::Tensor valid_BT = length_mask(streams.lengths_B, width);
   step.text_labels_BT = streams.text_BT;
   step.text_weights_BT = text_weights(streams.text_BT, valid_BT);
   step.depth_text_BT = streams.text_BT;
@@ -93,7 +94,7 @@ MoshiStep MoshiModel::prepare(const MoshiStreams& streams) const {
 MoshiStep MoshiModel::as_class(const MoshiStreams& streams) const {
   MoshiStep step;
   step.inputs = streams;
-  const at::Tensor valid_BT = before(streams.lengths_B, streams.text_BT.size(1));
+  const at::Tensor valid_BT = length_mask(streams.lengths_B, streams.text_BT.size(1));
   step.text_labels_BT = shifted_left(streams.text_BT, 0);
   step.text_weights_BT =
       text_weights(step.text_labels_BT, shifted_left(valid_BT.to(at::kLong), 0).gt(0));

@@ -79,7 +79,12 @@ Component<Model> moshi() {
           .summary = "Moshi: text and codes of both speakers in, a depth decoder over codebooks",
           .create = create_moshi,
           .options = list_options<MoshiOptions>,
-          .translate = moshi_reference_options};
+          .translate = moshi_reference_options,
+          .tiny = R"({"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2,
+                      "num_attention_heads": 4, "num_key_value_heads": 2, "ffn_dim": 24,
+                      "audio_vocab_size": 10, "num_codebooks": 3, "sliding_window": 6,
+                      "depth_decoder": {"hidden_size": 8, "num_hidden_layers": 1,
+                                        "num_attention_heads": 2, "ffn_dim": 12}})"};
 }
 
 Component<Model> csm() {
@@ -87,7 +92,14 @@ Component<Model> csm() {
           .summary = "CSM: text and frames of codes in, a depth decoder over codebooks",
           .create = create_csm,
           .options = list_options<CsmOptions>,
-          .translate = csm_reference_options};
+          .translate = csm_reference_options,
+          .tiny = R"({"vocab_size": 10, "text_vocab_size": 40, "hidden_size": 16,
+                      "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4,
+                      "num_key_value_heads": 2, "num_codebooks": 3, "audio_token_id": 38,
+                      "audio_eos_token_id": 39,
+                      "depth_decoder": {"hidden_size": 8, "intermediate_size": 12,
+                                        "num_hidden_layers": 1, "num_attention_heads": 2,
+                                        "num_key_value_heads": 1}})"};
 }
 
 }  // namespace

@@ -4,13 +4,10 @@
 #include <ATen/core/grad_mode.h>
 
 #include "s2s/nn/full_precision.h"
+#include "s2s/nn/rows.h"
 #include "two_level_errors.h"
 
 namespace s2s::two_level {
-std::vector<int64_t> values_of(const at::Tensor& x_B) {
-  const at::Tensor host = x_B.to(at::kCPU, at::kLong).contiguous();
-  return {host.const_data_ptr<int64_t>(), host.const_data_ptr<int64_t>() + host.numel()};
-}
 
 void check_audio(const std::string& name, const at::Tensor& audio_BS) {
   if (!audio_BS.defined())
@@ -49,7 +46,7 @@ CodeCount count_codes(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
   const auto frames = [&](int64_t samples) {
     return (samples + shape.samples_per_frame - 1) / shape.samples_per_frame;
   };
-  CodeCount count{frames(audio_BS.size(1)), values_of(lengths_B)};
+  CodeCount count{frames(audio_BS.size(1)), to_vector(lengths_B)};
   for (int64_t& length : count.lengths) length = frames(length);
   return count;
 }
@@ -58,7 +55,7 @@ CodeCount count_agent_codes(const Batch& batch, const CodecShape& shape) {
   if (!batch.codes_BKT.defined()) {
     return count_codes(batch.target_audio_BS, batch.target_audio_lens_B, shape);
   }
-  return {batch.codes_BKT.size(2), values_of(batch.code_lens_B)};
+  return {batch.codes_BKT.size(2), to_vector(batch.code_lens_B)};
 }
 
 int64_t batch_rows(const Batch& batch) {
@@ -70,10 +67,6 @@ at::Tensor fit_columns(const at::Tensor& x_BT, int64_t width, int64_t fill) {
   return lack > 0 ? at::constant_pad_nd(x_BT, {0, lack}, fill) : x_BT.narrow(1, 0, width);
 }
 
-at::Tensor before(const at::Tensor& lengths_B, int64_t width) {
-  return at::arange(width, lengths_B.options()).unsqueeze(0).lt(lengths_B.unsqueeze(1));
-}
-
 at::Tensor codec_codes(const at::Tensor& codes_BKT, const at::Tensor& silence_K, int64_t size) {
   const at::Tensor unknown_BT = codes_BKT.ge(size).any(1);
   return at::where(unknown_BT.unsqueeze(1), silence_K.view({1, -1, 1}), codes_BKT).contiguous();
@@ -81,11 +74,11 @@ at::Tensor codec_codes(const at::Tensor& codes_BKT, const at::Tensor& silence_K,
 
 std::vector<std::string> texts_of(const at::Tensor& text_BT, const at::Tensor& lengths_B,
                                   const Tokenizer& tokenizer) {
-  const std::vector<int64_t> lengths = values_of(lengths_B);
+  const std::vector<int64_t> lengths = to_vector(lengths_B);
   std::vector<std::string> texts;
   for (size_t b = 0; b < lengths.size(); ++b) {
     const at::Tensor row_T = text_BT[static_cast<int64_t>(b)];
-    std::vector<int64_t> ids = values_of(row_T.narrow(0, 0, lengths[b]));
+    std::vector<int64_t> ids = to_vector(row_T.narrow(0, 0, lengths[b]));
     std::erase(ids, tokenizer.known_special_ids().pad);  // it may be a token that decoding shows
     texts.push_back(tokenizer.decode(ids));
   }

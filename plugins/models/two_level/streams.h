@@ -18,9 +18,6 @@ void check_audio(const std::string& name, const at::Tensor& audio_BS);
 /// target_audio. Errors: [model/no-codec], [model/streams].
 std::pair<at::Tensor, at::Tensor> agent_codes(const Batch& batch, Codec* codec);
 
-/// The elements of x [B] on the host.
-std::vector<int64_t> values_of(const at::Tensor& x_B);
-
 /// Errors: [model/streams] unless codes are [B, `books`, T] with T > 0. rows: B; -1: any.
 void check_books(const std::string& name, const at::Tensor& codes_BKT, int64_t books,
                  int64_t rows = -1);
@@ -42,9 +39,6 @@ int64_t batch_rows(const Batch& batch);
 
 /// x [B, T'] cut to T columns, or extended with `fill`.
 at::Tensor fit_columns(const at::Tensor& x_BT, int64_t width, int64_t fill);
-
-/// [B, T] bool: true before each row's length.
-at::Tensor before(const at::Tensor& lengths_B, int64_t width);
 
 /// codes [B, K, T] for the codec: frames with a code that it does not have become silence_K.
 at::Tensor codec_codes(const at::Tensor& codes_BKT, const at::Tensor& silence_K, int64_t size);

@@ -17,9 +17,9 @@
 #include <thread>
 
 #include "bigram_model.h"
+#include "pocketsphinx_errors.h"
 #include "s2s/data/resample.h"
 #include "s2s/foreign_text.h"
-#include "scorer_errors.h"
 
 namespace s2s::pocketsphinx {
 

@@ -10,8 +10,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "pocketsphinx_errors.h"
 #include "s2s/foreign_text.h"
-#include "scorer_errors.h"
 
 namespace s2s::pocketsphinx {
 

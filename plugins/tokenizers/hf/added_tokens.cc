@@ -6,7 +6,7 @@
 
 #include "unicode.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 bool is_single_word(std::string_view text, const TokenSpan& span) {
@@ -167,4 +167,4 @@ void TokenFinder::split(std::string_view text, std::vector<TokenSpan>& out) cons
   if (done < text.size()) out.push_back({done, text.size(), -1});
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

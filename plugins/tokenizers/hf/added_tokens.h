@@ -12,7 +12,7 @@
 
 #include "json_place.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 struct AddedToken {
   int32_t id = 0;
@@ -66,4 +66,4 @@ class TokenFinder {
   std::string first_bytes_;
 };
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -7,7 +7,7 @@
 #include "byte_alphabet.h"
 #include "unicode.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581, SentencePiece's mark for a space
@@ -262,4 +262,4 @@ void Bpe::merge_long(BpeWorkspace& work) const {
   symbols.erase(std::remove(symbols.begin(), symbols.end(), -1), symbols.end());
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -10,7 +10,7 @@
 
 #include "json_place.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 /// SentencePiece's mark for a space.
 constexpr char32_t kWordMarkCode = 0x2581;
@@ -137,4 +137,4 @@ class Bpe {
   std::vector<bool> joins_mark_;  // by code point: a merge joins it with a following word mark
 };
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -7,7 +7,7 @@
 #include "byte_alphabet.h"
 #include "unicode.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 constexpr int64_t kMaxId = int64_t{1} << 22;
@@ -171,4 +171,4 @@ void Bpe::index_whole_pieces() {
   }
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -4,7 +4,7 @@
 
 #include "unicode.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 constexpr char32_t kFirstShifted = 0x100;
@@ -57,4 +57,4 @@ std::optional<std::string> from_byte_characters(std::string_view text) {
   return out;
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

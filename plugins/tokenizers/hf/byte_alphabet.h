@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 /// The character of a byte: the same code point if Latin-1 prints it, else one of the 68 from
 /// U+0100.
@@ -17,4 +17,4 @@ std::string to_byte_characters(std::string_view text);
 /// byte.
 std::optional<std::string> from_byte_characters(std::string_view text);
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -7,7 +7,7 @@
 #include "normalizer.h"
 #include "unicode.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 constexpr const char* kKnownDecoders =
@@ -226,4 +226,4 @@ std::string Decoder::decode(std::vector<std::string> pieces, MatchState& state) 
   return joined(pieces, joins_with_space_ ? " " : "");
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -8,7 +8,7 @@
 #include "json_place.h"
 #include "pattern.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 class DecoderStep {
  public:
@@ -29,4 +29,4 @@ class Decoder {
   bool joins_with_space_ = false;
 };
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

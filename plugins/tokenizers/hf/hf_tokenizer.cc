@@ -5,7 +5,7 @@
 
 #include "unicode.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 /// Checks the members that no other code reads, and returns `root`.
@@ -144,4 +144,4 @@ std::string HfTokenizer::piece(int64_t id) const {
   return known ? *known : "<" + std::to_string(id) + ">";
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "decoder.h"
+#include "hf_options.h"
 #include "normalizer.h"
-#include "options.h"
 #include "pre_tokenizer.h"
 #include "s2s/error.h"
 #include "s2s/kinds/tokenizer.h"
 #include "special_tokens.h"
 #include "vocabulary.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 /// Buffers and library state of one call.
 struct Workspace {
@@ -69,4 +69,4 @@ class HfTokenizer : public Tokenizer {
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "tokenizer_errors.h"
+#include "hf_errors.h"
 #include "unicode.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 const nlohmann::json& null_value() {
@@ -91,4 +91,4 @@ void JsonPlace::damaged(const std::string& expected) const {
   throw errors::definition(where(), shown(), expected);
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

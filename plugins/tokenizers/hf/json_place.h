@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 class JsonPlace {
  public:
@@ -73,4 +73,4 @@ void for_each_part(const JsonPlace& place, const char* list_key, const Visit& vi
   }
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -6,7 +6,7 @@
 #include "pattern_syntax.h"
 #include "unicode.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 constexpr const char* kKnownNormalizers =
@@ -186,4 +186,4 @@ std::string replace_matches(std::string_view text, const Pattern& pattern,
   return out;
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

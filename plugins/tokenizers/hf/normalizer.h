@@ -9,7 +9,7 @@
 #include "json_place.h"
 #include "pattern.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 struct NormalizedText {
   std::string text;
@@ -47,4 +47,4 @@ std::string replace_matches(std::string_view text, const Pattern& pattern,
                             const std::string& content, MatchState& state,
                             std::vector<Span>& spans);
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
+#include "hf_errors.h"
 #include "pattern_syntax.h"
 #include "s2s/error.h"
-#include "tokenizer_errors.h"
 #include "unicode.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <time.h>
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 constexpr size_t kFirstStackBytes = size_t{32} << 10;
@@ -176,4 +176,4 @@ void Pattern::split(std::string_view text, MatchState& state, std::vector<Span>&
   if (done < text.size()) out.push_back({done, text.size(), false});
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -13,7 +13,7 @@ struct pcre2_real_match_data_8;
 struct pcre2_real_match_context_8;
 struct pcre2_real_jit_stack_8;
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 /// Bytes [begin, end) of a text. `matched`: the pattern matches here.
 struct Span {
@@ -79,4 +79,4 @@ class Pattern {
   bool jit_ = false;
 };
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

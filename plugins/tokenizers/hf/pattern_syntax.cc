@@ -7,7 +7,7 @@
 #include "unicode.h"
 #include "unicode_tables.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 /// Ranges of characters that got a category after the Unicode version of PCRE2's tables. One
@@ -270,4 +270,4 @@ class Translator {
 
 std::string to_pcre2(std::string_view pattern) { return Translator(pattern).run(); }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 /// Names the construct of a pattern that PCRE2 would read differently.
 class UnsupportedSyntax : public std::runtime_error {
@@ -19,4 +19,4 @@ class UnsupportedSyntax : public std::runtime_error {
 /// Errors: UnsupportedSyntax. Source: Oniguruma 6.9 doc/RE, pcre2pattern(3).
 std::string to_pcre2(std::string_view pattern);
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

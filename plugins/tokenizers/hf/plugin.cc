@@ -2,15 +2,15 @@
 
 #include <filesystem>
 
+#include "hf_errors.h"
 #include "hf_tokenizer.h"
 #include "s2s/data/training_texts.h"
-#include "tokenizer_errors.h"
 #include "train.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-namespace plugin = s2s::hf_plugin;
+namespace plugin = s2s::hf;
 
 std::unique_ptr<s2s::Tokenizer> create(const s2s::Config& node, const s2s::BuildContext& context) {
   s2s::Findings findings;

@@ -8,7 +8,7 @@
 #include "normalizer.h"
 #include "unicode.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 constexpr const char* kKnownPreTokenizers =
@@ -261,4 +261,4 @@ void PreTokenizer::apply(Pieces& pieces, MatchState& state) const {
   for (const auto& step : steps_) step->apply(pieces, state);
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

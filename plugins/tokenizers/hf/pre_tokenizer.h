@@ -10,7 +10,7 @@
 #include "json_place.h"
 #include "pattern.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 /// A text and its pieces: in order, not empty. Bytes between pieces are dropped.
 struct Pieces {
@@ -56,4 +56,4 @@ class PreTokenizer {
   bool ends_in_bytes_ = false;
 };
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

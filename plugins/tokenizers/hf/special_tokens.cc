@@ -5,11 +5,11 @@
 #include <optional>
 #include <system_error>
 
+#include "hf_errors.h"
 #include "s2s/foreign_text.h"
-#include "tokenizer_errors.h"
 #include "unicode.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 namespace fs = std::filesystem;
@@ -294,4 +294,4 @@ SpecialIdOptions::Find find_special_ids(const HfOptions& options, const Tokenize
   };
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

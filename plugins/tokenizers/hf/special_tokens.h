@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "options.h"
+#include "hf_options.h"
 #include "s2s/kinds/special_ids.h"
 #include "vocabulary.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 /// The tokenizer's file and the files that belong to it in the same folder, if they exist.
 struct TokenizerFiles {
@@ -41,4 +41,4 @@ SpecialIdOptions::Find find_special_ids(const HfOptions& options, const Tokenize
                                         const JsonPlace& post_processor,
                                         const Vocabulary& vocabulary, const std::string& place);
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

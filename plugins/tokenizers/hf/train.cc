@@ -9,7 +9,7 @@
 #include "s2s/data/training_texts.h"
 #include "unicode.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 // As in Llama 3's tokenizer.json.
@@ -249,4 +249,4 @@ void train_tokenizer(const std::vector<std::string>& texts, const TrainOptions& 
   write_tokenizer_file(path, out.dump(1) + "\n");
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "options.h"
+#include "hf_options.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 /// Learns merges from words, in order: each time the most frequent pair of adjacent symbols. Of
 /// equally frequent pairs it takes the one whose left, then right symbol is older. The first
@@ -26,4 +26,4 @@ std::vector<std::pair<std::string, std::string>> learn_merges(
 void train_tokenizer(const std::vector<std::string>& texts, const TrainOptions& options,
                      const std::string& path);
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

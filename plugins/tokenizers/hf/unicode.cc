@@ -8,7 +8,7 @@
 
 #include "unicode_tables.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 namespace {
 
 constexpr char kReplacement[] = "\xEF\xBF\xBD";
@@ -219,4 +219,4 @@ std::string lowercase(std::string_view text) {
   return out;
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

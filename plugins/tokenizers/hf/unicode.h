@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 /// The code point at `text[at]` and its number of bytes. `text` is valid UTF-8.
 struct CodePoint {
@@ -32,4 +32,4 @@ enum class NormalForm { kNfc, kNfd, kNfkc, kNfkd };
 std::string normalize(std::string_view text, NormalForm form);
 std::string lowercase(std::string_view text);
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -2,7 +2,7 @@
 // clang-format off
 #include "unicode_tables.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 static constexpr CategoryRange kNewerCategoriesRows[] = {
     {0x897, 0x897, "Mn"}, {0xCF3, 0xCF3, "Mc"}, {0xECE, 0xECE, "Mn"}, {0x1B4E, 0x1B4F, "Po"},
@@ -86,4 +86,4 @@ static constexpr LowercaseRow kLowercaseRows[] = {
 };
 const std::span<const LowercaseRow> kLowercase = kLowercaseRows;
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

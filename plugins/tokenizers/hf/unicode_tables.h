@@ -4,7 +4,7 @@
 
 #include <span>
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 struct CodeRange {
   char32_t first;
@@ -30,4 +30,4 @@ extern const std::span<const CodeRange> kPlainToNormalizers;
 /// Lowercase mappings that utf8proc's version lacks.
 extern const std::span<const LowercaseRow> kLowercase;
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

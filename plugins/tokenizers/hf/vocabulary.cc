@@ -6,7 +6,7 @@
 
 #include "unicode.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 Vocabulary::Vocabulary(Bpe bpe, const JsonPlace& tokens, const Normalizer& normalizer)
     : bpe_(std::move(bpe)), next_id_(static_cast<int32_t>(bpe_.num_pieces())) {
@@ -87,4 +87,4 @@ bool Vocabulary::is_special(int64_t id) const {
   return id >= 0 && id < num_ids() && special_[static_cast<size_t>(id)];
 }
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

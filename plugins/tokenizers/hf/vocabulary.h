@@ -12,7 +12,7 @@
 #include "bpe.h"
 #include "normalizer.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 class Vocabulary {
  public:
@@ -54,4 +54,4 @@ class Vocabulary {
   TokenFinder normalized_finder_;
 };
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "s2s/data/training_texts.h"
+#include "sentencepiece_errors.h"
 #include "sentencepiece_tokenizer.h"
-#include "tokenizer_errors.h"
 #include "train.h"
 
 namespace {

@@ -7,7 +7,7 @@
 
 #include "model_proto.h"
 #include "s2s/foreign_text.h"
-#include "tokenizer_errors.h"
+#include "sentencepiece_errors.h"
 #include "transformers_files.h"
 
 namespace s2s::sentencepiece_plugin {

@@ -9,7 +9,7 @@
 
 #include "s2s/kinds/special_ids.h"
 #include "s2s/kinds/tokenizer.h"
-#include "tokenizer_options.h"
+#include "sentencepiece_options.h"
 
 namespace s2s::sentencepiece_plugin {
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "s2s/data/training_texts.h"
-#include "tokenizer_errors.h"
+#include "sentencepiece_errors.h"
 
 namespace s2s::sentencepiece_plugin {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tokenizer_options.h"
+#include "sentencepiece_options.h"
 
 namespace s2s::sentencepiece_plugin {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "tokenizer_errors.h"
+#include "sentencepiece_errors.h"
 #include "transformers_pieces.h"
 #include "transformers_text.h"
 

@@ -7,7 +7,7 @@
 #include "s2s/kinds/schedule.h"
 #include "s2s/plugin.h"
 
-namespace s2s::cosine {
+namespace s2s::cosine_annealing {
 
 struct CosineOptions {
   std::optional<int64_t> warmup_steps;
@@ -129,11 +129,12 @@ Component<Schedule> component() {
   return {.name = "cosine_annealing",
           .summary = "linear warm-up, then cosine decay to min_lr",
           .create = create,
-          .options = list_options<CosineOptions>};
+          .options = list_options<CosineOptions>,
+          .tiny = R"({"max_steps": 8, "warmup_steps": 2})"};
 }
 
-}  // namespace s2s::cosine
+}  // namespace s2s::cosine_annealing
 
 S2S_PLUGIN("cosine_annealing", "0.1.0", "Apache-2.0", "schedule:cosine_annealing") {
-  registrar.add(s2s::cosine::component());
+  registrar.add(s2s::cosine_annealing::component());
 }

@@ -4,7 +4,7 @@
 
 #include "schedules.h"
 
-namespace s2s::deepspeed {
+namespace s2s::deepspeed_schedules {
 namespace {
 
 struct OneCycleOptions {
@@ -101,7 +101,8 @@ class RangeTest : public Schedule {
 
 Component<Schedule> one_cycle_component() {
   return component<OneCycle, OneCycleOptions>(
-      "one_cycle_lr", "DeepSpeed's OneCycle: up, down, then decay (momentum stays)");
+      "one_cycle_lr", "DeepSpeed's OneCycle: up, down, then decay (momentum stays)",
+      R"({"cycle_min_lr": 1e-4, "cycle_max_lr": 1e-3, "cycle_first_step_size": 4})");
 }
 
 Component<Schedule> range_test_component() {
@@ -109,4 +110,4 @@ Component<Schedule> range_test_component() {
       "lr_range_test", "DeepSpeed's LRRangeTest: a learning rate that rises without end");
 }
 
-}  // namespace s2s::deepspeed
+}  // namespace s2s::deepspeed_schedules

@@ -6,7 +6,7 @@
 #include "s2s/kinds/schedule.h"
 #include "s2s/plugin.h"
 
-namespace s2s::deepspeed {
+namespace s2s::deepspeed_schedules {
 
 template <class Made, class Options>
 std::unique_ptr<Schedule> create(const Config& options, const BuildContext& context) {
@@ -14,11 +14,12 @@ std::unique_ptr<Schedule> create(const Config& options, const BuildContext& cont
 }
 
 template <class Made, class Options>
-Component<Schedule> component(const char* name, const char* summary) {
+Component<Schedule> component(const char* name, const char* summary, const char* tiny = nullptr) {
   return {.name = name,
           .summary = summary,
           .create = create<Made, Options>,
-          .options = list_options<Options>};
+          .options = list_options<Options>,
+          .tiny = tiny};
 }
 
 Component<Schedule> warmup_component();
@@ -27,4 +28,4 @@ Component<Schedule> warmup_cosine_component();
 Component<Schedule> one_cycle_component();
 Component<Schedule> range_test_component();
 
-}  // namespace s2s::deepspeed
+}  // namespace s2s::deepspeed_schedules

@@ -5,7 +5,7 @@
 
 #include "schedules.h"
 
-namespace s2s::deepspeed {
+namespace s2s::deepspeed_schedules {
 namespace {
 
 /// The part of the way from the first rate to the highest one.
@@ -132,12 +132,14 @@ Component<Schedule> warmup_component() {
 
 Component<Schedule> warmup_decay_component() {
   return component<WarmupDecayLr, DecayOptions>(
-      "warmup_decay_lr", "DeepSpeed's WarmupDecayLR: warm-up, then linear decay");
+      "warmup_decay_lr", "DeepSpeed's WarmupDecayLR: warm-up, then linear decay",
+      R"({"total_num_steps": 8, "warmup_num_steps": 2})");
 }
 
 Component<Schedule> warmup_cosine_component() {
   return component<WarmupCosineLr, CosineOptions>(
-      "warmup_cosine_lr", "DeepSpeed's WarmupCosineLR: warm-up, then half a cosine");
+      "warmup_cosine_lr", "DeepSpeed's WarmupCosineLR: warm-up, then half a cosine",
+      R"({"total_num_steps": 8, "warmup_num_steps": 2})");
 }
 
-}  // namespace s2s::deepspeed
+}  // namespace s2s::deepspeed_schedules

@@ -6,7 +6,7 @@
 #include "s2s/kinds/schedule.h"
 #include "s2s/plugin.h"
 
-namespace s2s::inverse_square_root {
+namespace s2s::inverse_square_root_annealing {
 
 struct Options {
   std::optional<int64_t> warmup_steps;
@@ -51,13 +51,14 @@ std::unique_ptr<Schedule> create(const Config& options, const BuildContext& cont
   return std::make_unique<InverseSquareRootAnnealing>(read.warmup_steps.value_or(by_ratio), read);
 }
 
-}  // namespace s2s::inverse_square_root
+}  // namespace s2s::inverse_square_root_annealing
 
 S2S_PLUGIN("inverse_square_root_annealing", "0.1.0", "Apache-2.0",
            "schedule:inverse_square_root_annealing") {
   registrar.add(s2s::Component<s2s::Schedule>{
       .name = "inverse_square_root_annealing",
       .summary = "linear warm-up, then decay by the inverse square root of the step",
-      .create = s2s::inverse_square_root::create,
-      .options = s2s::list_options<s2s::inverse_square_root::Options>});
+      .create = s2s::inverse_square_root_annealing::create,
+      .options = s2s::list_options<s2s::inverse_square_root_annealing::Options>,
+      .tiny = R"({"max_steps": 8, "warmup_steps": 2})"});
 }

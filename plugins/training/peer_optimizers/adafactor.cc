@@ -6,7 +6,7 @@
 
 #include "whole.h"
 
-namespace s2s::peers {
+namespace s2s::peer_optimizers {
 namespace {
 
 struct AdafactorOptions {
@@ -135,16 +135,17 @@ std::unique_ptr<Optimizer> create_adafactor(const Config& options, const BuildCo
   const auto read = read_options<AdafactorOptions>(options, context.path);
   require_count(read.eps, 2, "eps", "[1e-30, 1e-3]", options, context);
   if (read.lr && read.relative_step) {
-    throw_conflict("lr and relative_step: true exclude each other: relative_step computes the rate",
-                   "no lr, or relative_step: false", options, context);
+    throw conflict_error(
+        "lr and relative_step: true exclude each other: relative_step computes the rate",
+        "no lr, or relative_step: false", options, context);
   }
   if (!read.lr && !read.relative_step) {
-    throw_conflict("relative_step is false, and lr is missing", "a number for lr", options,
-                   context);
+    throw conflict_error("relative_step is false, and lr is missing", "a number for lr", options,
+                         context);
   }
   if (read.warmup_init && !read.relative_step) {
-    throw_conflict("warmup_init: true needs relative_step: true",
-                   "relative_step: true, or warmup_init: false", options, context);
+    throw conflict_error("warmup_init: true needs relative_step: true",
+                         "relative_step: true, or warmup_init: false", options, context);
   }
   return std::make_unique<Adafactor>(read);
 }
@@ -158,4 +159,4 @@ Component<Optimizer> adafactor_component() {
           .options = list_options<AdafactorOptions>};
 }
 
-}  // namespace s2s::peers
+}  // namespace s2s::peer_optimizers

@@ -5,7 +5,7 @@
 
 #include <cctype>
 
-namespace s2s::peers {
+namespace s2s::peer_optimizers {
 namespace {
 
 /// Source: NeMo's configure_optimizers_exclude_norm_from_wd.
@@ -107,17 +107,16 @@ at::Tensor count_of(const Trained& trained) {
 void require_count(const std::vector<double>& values, size_t count, const char* name,
                    const char* example, const Config& options, const BuildContext& context) {
   if (values.size() == count) return;
-  throw Error(ExitCode::kConfig, "config/bounds",
-              context.path + "." + name + " has " + std::to_string(values.size()) + " values (" +
-                  options.origin().text() + ")\n  expected: " + std::to_string(count) + ", as " +
-                  example);
+  throw config_error("config/bounds",
+                     context.path + "." + name + " has " + std::to_string(values.size()) +
+                         " values (" + options.origin().text() +
+                         ")\n  expected: " + std::to_string(count) + ", as " + example);
 }
 
-void throw_conflict(const std::string& problem, const std::string& expected, const Config& options,
-                    const BuildContext& context) {
-  throw Error(ExitCode::kConfig, "config/bounds",
-              context.path + ": " + problem + " (" + options.origin().text() +
-                  ")\n  expected: " + expected);
+Error conflict_error(const std::string& problem, const std::string& expected, const Config& options,
+                     const BuildContext& context) {
+  return config_error("config/bounds", context.path + ": " + problem + " (" +
+                                           options.origin().text() + ")\n  expected: " + expected);
 }
 
-}  // namespace s2s::peers
+}  // namespace s2s::peer_optimizers

@@ -10,7 +10,7 @@
 #include "s2s/nn/block.h"
 #include "s2s/plugin.h"
 
-namespace s2s::peers {
+namespace s2s::peer_optimizers {
 
 /// Options that every optimizer has.
 struct CommonOptions {
@@ -71,12 +71,12 @@ at::Tensor count_of(const Trained& trained);
 void require_count(const std::vector<double>& values, size_t count, const char* name,
                    const char* example, const Config& options, const BuildContext& context);
 
-[[noreturn]] void throw_conflict(const std::string& problem, const std::string& expected,
-                                 const Config& options, const BuildContext& context);
+Error conflict_error(const std::string& problem, const std::string& expected, const Config& options,
+                     const BuildContext& context);
 
 Component<Optimizer> sgd_component();
 Component<Optimizer> lion_component();
 Component<Optimizer> adafactor_component();
 Component<Optimizer> muon_component();
 
-}  // namespace s2s::peers
+}  // namespace s2s::peer_optimizers

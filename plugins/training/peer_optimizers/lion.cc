@@ -4,7 +4,7 @@
 
 #include "each_parameter.h"
 
-namespace s2s::peers {
+namespace s2s::peer_optimizers {
 namespace {
 
 struct LionOptions {
@@ -48,8 +48,8 @@ std::unique_ptr<Optimizer> create_lion(const Config& options, const BuildContext
   const auto read = read_options<LionOptions>(options, context.path);
   require_count(read.betas, 2, "betas", "[0.9, 0.99]", options, context);
   if (read.decoupled_weight_decay && read.lr == 0) {
-    throw_conflict("decoupled_weight_decay divides by lr, which is 0", "lr above 0", options,
-                   context);
+    throw conflict_error("decoupled_weight_decay divides by lr, which is 0", "lr above 0", options,
+                         context);
   }
   return std::make_unique<Lion>(read);
 }
@@ -63,4 +63,4 @@ Component<Optimizer> lion_component() {
           .options = list_options<LionOptions>};
 }
 
-}  // namespace s2s::peers
+}  // namespace s2s::peer_optimizers

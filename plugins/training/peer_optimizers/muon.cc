@@ -9,7 +9,7 @@
 
 #include "whole.h"
 
-namespace s2s::peers {
+namespace s2s::peer_optimizers {
 namespace {
 
 struct MuonOptions {
@@ -131,8 +131,8 @@ std::unique_ptr<Optimizer> create_muon(const Config& options, const BuildContext
                 context);
   require_count(read.adamw_betas, 2, "adamw_betas", "[0.9, 0.95]", options, context);
   if (read.adamw_lr && read.lr == 0) {
-    throw_conflict("adamw_lr is relative to lr, which is 0", "lr above 0, or no adamw_lr", options,
-                   context);
+    throw conflict_error("adamw_lr is relative to lr, which is 0", "lr above 0, or no adamw_lr",
+                         options, context);
   }
   return std::make_unique<Muon>(read);
 }
@@ -147,4 +147,4 @@ Component<Optimizer> muon_component() {
       .options = list_options<MuonOptions>};
 }
 
-}  // namespace s2s::peers
+}  // namespace s2s::peer_optimizers

@@ -4,7 +4,7 @@
 
 #include "each_parameter.h"
 
-namespace s2s::peers {
+namespace s2s::peer_optimizers {
 namespace {
 
 struct SgdOptions {
@@ -61,8 +61,8 @@ class Sgd final : public EachParameter {
 std::unique_ptr<Optimizer> create_sgd(const Config& options, const BuildContext& context) {
   const auto read = read_options<SgdOptions>(options, context.path);
   if (read.nesterov && (read.momentum <= 0 || read.dampening != 0)) {
-    throw_conflict("nesterov: true needs a momentum and no dampening",
-                   "momentum above 0 and dampening: 0, or nesterov: false", options, context);
+    throw conflict_error("nesterov: true needs a momentum and no dampening",
+                         "momentum above 0 and dampening: 0, or nesterov: false", options, context);
   }
   return std::make_unique<Sgd>(read);
 }
@@ -76,4 +76,4 @@ Component<Optimizer> sgd_component() {
           .options = list_options<SgdOptions>};
 }
 
-}  // namespace s2s::peers
+}  // namespace s2s::peer_optimizers

@@ -6,7 +6,7 @@
 #include "each_parameter.h"
 #include "s2s/parallel/whole_parameters.h"
 
-namespace s2s::peers {
+namespace s2s::peer_optimizers {
 
 class WithWholeParameters : public EachParameter, public UsesWholeParameters {
  public:
@@ -31,4 +31,4 @@ class WithWholeParameters : public EachParameter, public UsesWholeParameters {
   std::shared_ptr<const WholeParameters> parameters_;  // null: all parameters are whole
 };
 
-}  // namespace s2s::peers
+}  // namespace s2s::peer_optimizers

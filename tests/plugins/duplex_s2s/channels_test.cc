@@ -8,7 +8,7 @@
 #include "s2s/kinds/tokenizer.h"
 
 using namespace s2s;
-using namespace s2s::duplex;
+using namespace s2s::duplex_s2s;
 
 namespace {
 
@@ -60,12 +60,6 @@ TEST_CASE("a text channel is cut to the common width, or goes on with silence") 
   CHECK(fit_width(ids({1, 7, 2, 0}), 2, 0).equal(ids({1, 7})));
   CHECK(fit_width(ids({1, 7}), 4, 9).equal(ids({1, 7, 9, 9})));
   CHECK(fit_width(ids({1, 7}), 2, 9).equal(ids({1, 7})));
-}
-
-TEST_CASE("a length mask holds exactly the frames before each length") {
-  const at::Tensor lengths = at::tensor({0, 2, 5}, at::kLong);
-  CHECK(
-      length_mask(lengths, 3).equal(at::cat({mask({0, 0, 0}), mask({1, 1, 0}), mask({1, 1, 1})})));
 }
 
 TEST_CASE("the agent's turns run from BOS to the frame of EOS, or to the end") {

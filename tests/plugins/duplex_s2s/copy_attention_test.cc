@@ -12,8 +12,8 @@
 // Shape letters: B batch, T frames, H hidden.
 
 using namespace s2s;
-using s2s::duplex::CopyAttention;
-using s2s::duplex::HeardWords;
+using s2s::duplex_s2s::CopyAttention;
+using s2s::duplex_s2s::HeardWords;
 
 namespace {
 

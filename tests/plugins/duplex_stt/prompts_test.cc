@@ -8,7 +8,7 @@
 
 #include "common/places.h"
 
-using namespace s2s::stt;
+using namespace s2s::duplex_stt;
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "plugins/models/duplex_stt/answer_metrics.h"
 
 using namespace s2s;
-using namespace s2s::stt;
+using namespace s2s::duplex_stt;
 
 namespace {
 

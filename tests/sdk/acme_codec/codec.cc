@@ -10,6 +10,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "s2s/nn/audio.h"
+#include "s2s/nn/rows.h"
 #include "s2s/plugin.h"
 
 namespace acme_codec {
@@ -69,18 +70,10 @@ class AcmeCodec : public Codec {
   std::pair<at::Tensor, at::Tensor> encode(const at::Tensor& audio_BS,
                                            const at::Tensor& lengths_B) override {
     const at::NoGradGuard no_grad;
-    const at::Tensor lengths = lengths_B.to(audio_BS.device());
-    const at::Tensor frames_B = at::div(lengths + (frame_ - 1), frame_, "floor");
-    at::Tensor whole_BS =
-        at::constant_pad_nd(audio_BS, {0, (frame_ - audio_BS.size(1) % frame_) % frame_});
-    const at::Tensor sample_S = at::arange(whole_BS.size(1), lengths.options());
-    whole_BS = whole_BS.masked_fill(sample_S.ge(lengths.unsqueeze(1)), 0);
+    const auto [whole_BS, frames_B] = whole_frames(audio_BS, lengths_B, frame_);
     const at::Tensor latents_BTH = encoder_(whole_BS.unsqueeze(1)).transpose(1, 2);
     const at::Tensor codes_BTK = residual_codes(latents_BTH, books_, EntryDistance::kExpanded);
-    const at::Tensor frame_T = at::arange(codes_BTK.size(1), lengths.options());
-    const at::Tensor beyond_BT = frame_T.ge(frames_B.unsqueeze(1));
-    return {codes_BTK.masked_fill(beyond_BT.unsqueeze(2), 0).transpose(1, 2).contiguous(),
-            frames_B};
+    return {zero_beyond(codes_BTK, frames_B, 1).transpose(1, 2).contiguous(), frames_B};
   }
 
   at::Tensor decode(const at::Tensor& codes_BKT) override {

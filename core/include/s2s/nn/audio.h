@@ -200,4 +200,22 @@ at::Tensor residual_codes(const at::Tensor& latents_BTD, const std::vector<at::T
 /// The sum of the entries of codes [B, T, K] of the first K books -> [B, T, D].
 at::Tensor sum_of_entries(const at::Tensor& codes_BTK, const std::vector<at::Tensor>& books_VD);
 
+/// The codes of finite scalar quantization: one code for L numbers, of which each has a count of
+/// levels of its own. What the levels mean belongs to the codec.
+class ScalarLevels {
+ public:
+  explicit ScalarLevels(std::vector<int64_t> counts) : counts_(std::move(counts)) {}
+  /// V, the product of the counts.
+  int64_t codebook_size() const;
+  const std::vector<int64_t>& counts() const { return counts_; }
+  /// levels [..., L] int64 -> codes [...]: the sum of the levels, each times the product of the
+  /// earlier counts.
+  at::Tensor codes(const at::Tensor& levels) const;
+  /// codes [...] -> levels [..., L].
+  at::Tensor levels(const at::Tensor& codes) const;
+
+ private:
+  std::vector<int64_t> counts_;
+};
+
 }  // namespace s2s

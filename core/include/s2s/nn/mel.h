@@ -40,6 +40,15 @@ at::Tensor power_spectrogram(const at::Tensor& audio_BS, const at::Tensor& windo
 at::Tensor log_mel(const at::Tensor& audio_BS, const at::Tensor& window, const at::Tensor& bank_FN,
                    int64_t hop_samples, double floor);
 
+/// Whisper's features: log10 of mel power, at most 8 below the row's largest, then (x + 4) / 4. The
+/// audio is mirrored at its ends and longer than half a window of the STFT. Whisper's window is
+/// stft_window("hann", 400, /*periodic=*/true), its bank mel_filterbank({16000, 400, 80 or 128}),
+/// its hop 160, and it pads audio with zeros to 30 s first, because the largest value counts.
+/// Shapes: audio [B, S], bank [F, N] -> [B, floor(S / hop), F] with n_fft = 2 (N - 1).
+/// Source: transformers WhisperFeatureExtractor.
+at::Tensor whisper_log_mel(const at::Tensor& audio_BS, const at::Tensor& window,
+                           const at::Tensor& bank_FN, int64_t hop_samples = 160);
+
 /// Options of the front end, with NeMo's names and defaults.
 struct MelOptions {
   int64_t sample_rate = 16000;

@@ -7,6 +7,7 @@
 #include "s2s/error.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/nn/decoder.h"
+#include "s2s/nn/transformer.h"
 
 namespace s2s {
 namespace {
@@ -56,10 +57,8 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x_BTH, const Sequenc
   const auto [q, k, v] = project(x_BTH, info);
   AttentionSpec spec = attention_;
   if (!is_training()) spec.dropout = 0;
-  const at::Tensor y_BTHD = (info.documents != nullptr ? attend_documents(q, k, v, info, spec)
-                                                       : attend_kept(q, k, v, info, spec))
-                                .transpose(1, 2);
-  return o_proj(y_BTHD.reshape({y_BTHD.size(0), y_BTHD.size(1), -1}));
+  return o_proj(from_heads(info.documents != nullptr ? attend_documents(q, k, v, info, spec)
+                                                     : attend_kept(q, k, v, info, spec)));
 }
 
 GroupedQueryAttention::Projected GroupedQueryAttention::project(const at::Tensor& x_BTH,
@@ -106,12 +105,9 @@ at::Tensor GroupedQueryAttention::attend_kept(const at::Tensor& q, const at::Ten
     return attend_fixed(q, fixed->store(layer_, k, v, spec.window), spec);
   }
   const std::vector<SeenKeys> seen = info.state->append(layer_, k, v, spec.window, info.rows);
-  if (seen.size() == 1) return attend(q, seen[0].k, seen[0].v, spec);
-  std::vector<at::Tensor> rows;
-  for (size_t b = 0; b < seen.size(); ++b) {
-    rows.push_back(attend(q.narrow(0, static_cast<int64_t>(b), 1), seen[b].k, seen[b].v, spec));
-  }
-  return at::cat(rows);
+  return attend_seen(q, seen, [&](const at::Tensor& own, const SeenKeys& keys) {
+    return attend(own, keys.k, keys.v, spec);
+  });
 }
 
 }  // namespace s2s

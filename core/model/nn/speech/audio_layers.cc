@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "s2s/nn/audio.h"
 
@@ -145,6 +147,29 @@ at::Tensor sum_of_entries(const at::Tensor& codes_BTK, const std::vector<at::Ten
     sum_BTD = sum_BTD.defined() ? sum_BTD + entry_BTD : entry_BTD;
   }
   return sum_BTD;
+}
+
+int64_t ScalarLevels::codebook_size() const {
+  return std::accumulate(counts_.begin(), counts_.end(), int64_t{1}, std::multiplies<>());
+}
+
+at::Tensor ScalarLevels::codes(const at::Tensor& levels) const {
+  at::Tensor sum;
+  for (size_t i = counts_.size(); i-- > 0;) {
+    const at::Tensor level = levels.select(-1, static_cast<int64_t>(i));
+    sum = sum.defined() ? sum * counts_[i] + level : level;
+  }
+  return sum;
+}
+
+at::Tensor ScalarLevels::levels(const at::Tensor& codes) const {
+  std::vector<at::Tensor> levels;
+  at::Tensor rest = codes;
+  for (const int64_t count : counts_) {
+    levels.push_back(rest.remainder(count));
+    rest = at::div(rest, count, "floor");
+  }
+  return at::stack(levels, -1);
 }
 
 }  // namespace s2s

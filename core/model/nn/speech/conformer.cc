@@ -14,6 +14,7 @@
 
 #include "nn/speech/conformer_parts.h"
 #include "nn/speech/encoder_errors.h"
+#include "s2s/nn/rows.h"
 
 namespace s2s {
 
@@ -213,8 +214,7 @@ at::Tensor padding_of(const at::Tensor& lengths_B, int64_t width, at::Device dev
   if (lengths_B.is_cpu() && lengths_B.numel() > 0 && lengths_B.min().item<int64_t>() >= width) {
     return {};
   }
-  const at::Tensor range = at::arange(width, lengths_B.options());
-  return (range.unsqueeze(0) >= lengths_B.unsqueeze(1)).unsqueeze(-1).to(device);
+  return length_mask(lengths_B, width).logical_not().unsqueeze(-1).to(device);
 }
 
 void remember_visible(ConformerEncoder::Parts& parts, ConformerOptions::Context context,

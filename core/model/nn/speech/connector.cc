@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "s2s/error.h"
+#include "s2s/nn/rows.h"
 
 namespace s2s {
 
@@ -114,10 +115,8 @@ class FrameStacking final : public Connector, public Block {
   }
   Block& block() override { return *this; }
   Frames connect(const at::Tensor& x_BTF, const at::Tensor& lengths_B) override {
-    const at::Tensor valid_BT1 = at::arange(x_BTF.size(1), lengths_B.options())
-                                     .lt(lengths_B.unsqueeze(1))
-                                     .unsqueeze(-1)
-                                     .to(x_BTF.device());
+    const at::Tensor valid_BT1 =
+        length_mask(lengths_B, x_BTF.size(1)).unsqueeze(-1).to(x_BTF.device());
     const at::Tensor lengths = (lengths_B + options_.factor - 1).floor_divide(options_.factor);
     return {of_stacks(x_BTF * valid_BT1), lengths};
   }

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "s2s/nn/rows.h"
+
 // Shape letters: B batch, K codebooks of the codec, n frames of a group, T groups, S samples.
 
 namespace s2s {
@@ -89,14 +91,8 @@ class GroupedCodec final : public Codec {
   std::pair<at::Tensor, at::Tensor> encode(const at::Tensor& audio_BS,
                                            const at::Tensor& lengths_B) override {
     const int64_t samples = shape().samples_per_frame;
-    const at::Tensor groups_B = (lengths_B + (samples - 1)).floor_divide(samples);
-    const int64_t width = (audio_BS.size(1) + samples - 1) / samples * samples;
-    const at::Tensor is_inside_BS =
-        at::arange(audio_BS.size(1), lengths_B.options()).lt(lengths_B.unsqueeze(1));
     // A group that is not complete ends with silence.
-    const at::Tensor whole_BS = at::constant_pad_nd(
-        audio_BS.masked_fill(is_inside_BS.logical_not().to(audio_BS.device()), 0),
-        {0, width - audio_BS.size(1)});
+    const auto [whole_BS, groups_B] = whole_frames(audio_BS, lengths_B, samples);
     const at::Tensor codes = codec_->encode(whole_BS, groups_B * samples).first;
     return {grouped(codes.contiguous(), n_), groups_B};
   }

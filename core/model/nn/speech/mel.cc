@@ -10,6 +10,7 @@
 
 #include "nn/speech/encoder_errors.h"
 #include "s2s/nn/full_precision.h"
+#include "s2s/nn/rows.h"
 
 namespace s2s {
 
@@ -135,12 +136,6 @@ bool is_none(const std::optional<std::string>& normalize) {
   return !normalize || *normalize == "NA" || *normalize == "none";
 }
 
-/// Returns true for valid frames: [B, T, 1].
-at::Tensor valid_frames(const at::Tensor& frames_B, int64_t width) {
-  const at::Tensor range = at::arange(width, frames_B.options());
-  return (range.unsqueeze(0) < frames_B.unsqueeze(1)).unsqueeze(-1);
-}
-
 struct Moments {
   at::Tensor mean, deviation;  // [B, 1, F] or [B, 1, 1]
 };
@@ -201,6 +196,17 @@ at::Tensor log_mel(const at::Tensor& audio_BS, const at::Tensor& window, const a
   return at::matmul(power, bank_FN.t()).add_(floor).log_();
 }
 
+at::Tensor whisper_log_mel(const at::Tensor& audio_BS, const at::Tensor& window,
+                           const at::Tensor& bank_FN, int64_t hop_samples) {
+  const FullPrecision full_precision;
+  const int64_t half = bank_FN.size(1) - 1;
+  const at::Tensor power_BTN = power_of_frames(at::reflection_pad1d(audio_BS, {half, half}),
+                                               centered_window(window, 2 * half), hop_samples);
+  const at::Tensor mel_BTF = at::matmul(power_BTN.slice(1, 0, -1), bank_FN.t());
+  const at::Tensor log_BTF = mel_BTF.clamp_min(1e-10).log10();
+  return (at::maximum(log_BTF, log_BTF.amax({1, 2}, /*keepdim=*/true) - 8) + 4) / 4;
+}
+
 MelFrontEnd::MelFrontEnd(MelOptions options, const std::string& path, bool stored)
     : options_(std::move(options)), path_(path) {
   options_.check(path);
@@ -254,7 +260,7 @@ at::Tensor MelFrontEnd::mel_power(const at::Tensor& audio_BS, const at::Tensor& 
   }
   if (options_.preemph) {  // NeMo masks in the same place as pre-emphasis
     const at::Tensor lengths = lengths_B.to(audio_BS.device(), at::kLong);
-    inner.masked_fill_(valid_frames(lengths, samples).squeeze(-1).logical_not(), 0.0);
+    inner.masked_fill_(length_mask(lengths, samples).logical_not(), 0.0);
   }
   const at::Tensor window = centered_window(window_, options_.fft_size());
   return mel_of(power_of_frames(x_BS, window, options_.hop_samples()));
@@ -270,7 +276,7 @@ at::Tensor MelFrontEnd::compress(const at::Tensor& power_BTF) const {
 at::Tensor MelFrontEnd::features(const at::Tensor& power_BTF, const at::Tensor& frames_B) const {
   const c10::NoGradGuard no_grad;
   at::Tensor x_BTF = compress(power_BTF);
-  const at::Tensor valid = valid_frames(frames_B.to(x_BTF.device()), x_BTF.size(1));
+  const at::Tensor valid = length_mask(frames_B.to(x_BTF.device()), x_BTF.size(1)).unsqueeze(-1);
   if (!is_none(options_.normalize)) {
     const Moments m = moments(x_BTF, valid, *options_.normalize == "per_feature");
     x_BTF = (x_BTF - m.mean).div_(m.deviation);

@@ -7,6 +7,7 @@
 
 #include "nn/speech/connector.h"
 #include "nn/speech/encoder_errors.h"
+#include "s2s/nn/transformer.h"
 
 namespace s2s {
 namespace {
@@ -35,17 +36,13 @@ class BertAttention : public Block {
 
   /// x [B, P, D] attends to seen [B, T, D].
   at::Tensor forward(const at::Tensor& x_BPD, const at::Tensor& seen_BTD) {
-    const auto split = [&](const at::Tensor& y) {
-      return y.unflatten(-1, {heads_, y.size(-1) / heads_}).transpose(1, 2);
-    };
-    const at::Tensor q = split(query_(x_BPD));
-    const double scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
-    at::Tensor weights =
-        at::softmax(at::matmul(q, split(key_(seen_BTD)).transpose(2, 3)) * scale, -1);
+    const int64_t head_dim = x_BPD.size(-1) / heads_;
+    const at::Tensor q = to_heads(query_(x_BPD), head_dim);
+    const at::Tensor k = to_heads(key_(seen_BTD), head_dim);
+    const double scale = 1 / std::sqrt(static_cast<double>(head_dim));
+    at::Tensor weights = at::softmax(at::matmul(q, k.transpose(2, 3)) * scale, -1);
     if (dropout_ > 0) weights = at::dropout(weights, dropout_, is_training());
-    const at::Tensor mixed =
-        at::matmul(weights, split(value_(seen_BTD))).transpose(1, 2).flatten(2);
-    at::Tensor y = dense_(mixed);
+    at::Tensor y = dense_(from_heads(at::matmul(weights, to_heads(value_(seen_BTD), head_dim))));
     if (dropout_ > 0) y = at::dropout(y, dropout_, is_training());
     return norm_(y + x_BPD);
   }

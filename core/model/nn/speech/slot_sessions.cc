@@ -8,6 +8,7 @@
 #include "s2s/error.h"
 #include "s2s/nn/eval_scope.h"
 #include "s2s/nn/full_precision.h"
+#include "s2s/nn/rows.h"
 
 namespace s2s {
 namespace {
@@ -105,9 +106,7 @@ class SlotSessions final : public DuplexSessions {
     out.codes_TK = at::empty({0, 0}, at::kLong);
     if (rows.empty()) return out;
     const at::Tensor tokens = at::stack(rows);
-    const at::Tensor text = tokens.select(1, 0).contiguous();
-    out.text_tokens.assign(text.const_data_ptr<int64_t>(),
-                           text.const_data_ptr<int64_t>() + text.numel());
+    out.text_tokens = to_vector(tokens.select(1, 0));
     if (!slot.speaker) return out;
     out.codes_TK = tokens.narrow(1, 1, tokens.size(1) - 1);
     const FullPrecision full_precision;

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "s2s/nn/rows.h"
+
 namespace PLUGIN_NAME {
 namespace {
 
@@ -54,11 +56,7 @@ s2s::CodecShape Bands::shape() const {
 std::pair<at::Tensor, at::Tensor> Bands::encode(const at::Tensor& audio_BS,
                                                 const at::Tensor& lengths_B) {
   const at::NoGradGuard no_grad;
-  const at::Tensor lengths = lengths_B.to(audio_BS.device());
-  const int64_t missing = (frame_ - audio_BS.size(1) % frame_) % frame_;
-  at::Tensor whole_BS = at::constant_pad_nd(audio_BS, {0, missing});
-  const at::Tensor sample_S = at::arange(whole_BS.size(1), lengths.options());
-  whole_BS = whole_BS.masked_fill(sample_S.unsqueeze(0).ge(lengths.unsqueeze(1)), 0);
+  const auto [whole_BS, frames_B] = s2s::whole_frames(audio_BS, lengths_B, frame_);
   const at::Tensor spectrum_BTF =
       at::fft_rfft(whole_BS.view({whole_BS.size(0), -1, frame_})) / static_cast<double>(frame_);
   const at::Tensor power_BTF = at::view_as_real(spectrum_BTF).square().sum(-1);
@@ -68,10 +66,7 @@ std::pair<at::Tensor, at::Tensor> Bands::encode(const at::Tensor& audio_BS,
   const at::Tensor codes_BKT = level_BTK.clamp(0, static_cast<double>(options_.num_levels - 1))
                                    .to(at::kLong)
                                    .transpose(1, 2);
-  const at::Tensor frames_B = at::div(lengths + (frame_ - 1), frame_, "floor");
-  const at::Tensor frame_T = at::arange(codes_BKT.size(2), lengths.options());
-  const at::Tensor beyond_BT = frame_T.unsqueeze(0).ge(frames_B.unsqueeze(1));
-  return {codes_BKT.masked_fill(beyond_BT.unsqueeze(1), 0).contiguous(), frames_B};
+  return {s2s::zero_beyond(codes_BKT, frames_B, 2).contiguous(), frames_B};
 }
 
 at::Tensor Bands::decode(const at::Tensor& codes_BKT) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "s2s/nn/losses.h"
+#include "s2s/nn/rows.h"
 
 namespace PLUGIN_NAME {
 
@@ -37,8 +38,7 @@ FrameModel::Frames FrameModel::frames_of(const s2s::Batch& batch) {
   const s2s::EncoderOutput heard =
       encoder_->forward(batch.source_audio_BS, batch.source_audio_lens_B);
   const int64_t width = std::min(heard.features_BTH.size(1), batch.target_tokens_BT.size(1));
-  const at::Tensor frame_T = at::arange(width, heard.lengths_B.options());
-  const at::Tensor valid_BT = frame_T.unsqueeze(0).lt(heard.lengths_B.unsqueeze(1));
+  const at::Tensor valid_BT = s2s::length_mask(heard.lengths_B, width);
   return {heard.features_BTH.narrow(1, 0, width).flatten(0, 1),
           batch.target_tokens_BT.narrow(1, 0, width).reshape({-1, 1}),
           valid_BT.reshape({-1, 1}).to(at::kFloat)};

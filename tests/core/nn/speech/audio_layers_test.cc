@@ -210,6 +210,17 @@ TEST_CASE("an LSTM beside a path around it keeps its state between pieces") {
   check_pieces(layer, x, x + y.permute({1, 2, 0}));
 }
 
+TEST_CASE("a code of scalar levels counts the first number fastest") {
+  const s2s::ScalarLevels levels({8, 5, 3});
+  CHECK(levels.codebook_size() == 120);
+  const at::Tensor all = at::arange(120, at::kLong).view({4, 30});
+  const at::Tensor of_all = levels.levels(all);
+  CHECK(of_all.sizes() == at::IntArrayRef({4, 30, 3}));
+  CHECK(of_all[0][9].equal(at::tensor({1, 1, 0}, at::kLong)));
+  CHECK(of_all[3][29].equal(at::tensor({7, 4, 2}, at::kLong)));
+  CHECK(levels.codes(of_all).equal(all));
+}
+
 TEST_CASE("residual quantization takes the nearest entry of what is left") {
   std::vector<at::Tensor> books;
   for (int k = 0; k < 3; ++k) books.push_back(at::randn({16, 5}).to(device()));

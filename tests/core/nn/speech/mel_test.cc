@@ -4,8 +4,10 @@
 #include <doctest/doctest.h>
 
 #include "common/device.h"
+#include "common/places.h"
 #include "s2s/error.h"
 #include "train/precision.h"
+#include "weights/safetensors.h"
 
 using s2s::test::device;
 using s2s::test::on_device;
@@ -43,6 +45,20 @@ std::string id_of(const s2s::MelOptions& options) {
 }
 
 }  // namespace
+
+TEST_CASE("Whisper's features equal those of transformers") {
+  const auto file = s2s::SafetensorsFile::open(s2s::test::source_dir() +
+                                               "/tests/reference/data/whisper_mel.safetensors");
+  const at::Tensor audio_BS = file.tensor("input/audio").to(device());
+  const at::Tensor window = s2s::stft_window("hann", 400, /*periodic=*/true).to(device());
+  for (const int64_t num_mels : {80, 128}) {
+    const at::Tensor bank = s2s::mel_filterbank({16000, 400, num_mels}).to(device());
+    const at::Tensor ours = s2s::whisper_log_mel(audio_BS, window, bank).cpu();
+    const at::Tensor expected = file.tensor("output/" + std::to_string(num_mels));
+    REQUIRE(ours.sizes() == expected.sizes());
+    CHECK(largest_level_difference(ours, expected) < 1e-5);
+  }
+}
 
 TEST_CASE("mel filter bank holds librosa's numbers") {
   // librosa.filters.mel(sr=16000, n_fft=512, n_mels=80), librosa 0.11.

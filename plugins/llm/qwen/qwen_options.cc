@@ -1,4 +1,4 @@
-#include "options.h"
+#include "qwen_options.h"
 
 #include "s2s/nn/decoder_family.h"
 

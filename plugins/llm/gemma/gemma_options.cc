@@ -1,4 +1,4 @@
-#include "options.h"
+#include "gemma_options.h"
 
 #include <cmath>
 

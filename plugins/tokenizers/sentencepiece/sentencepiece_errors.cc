@@ -1,4 +1,4 @@
-#include "tokenizer_errors.h"
+#include "sentencepiece_errors.h"
 
 #include <fmt/format.h>
 

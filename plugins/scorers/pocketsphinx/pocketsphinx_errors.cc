@@ -1,4 +1,4 @@
-#include "scorer_errors.h"
+#include "pocketsphinx_errors.h"
 
 namespace s2s::pocketsphinx {
 

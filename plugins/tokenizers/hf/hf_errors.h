@@ -4,7 +4,7 @@
 
 #include "s2s/error.h"
 
-namespace s2s::hf_plugin::errors {
+namespace s2s::hf::errors {
 
 Error no_path(const std::string& place);
 Error missing_file(const std::string& place, const std::string& path);
@@ -22,4 +22,4 @@ Error text_growth(size_t given_bytes, size_t num_bytes);
 Error unknown_special(const std::string& place, const std::string& where, const std::string& token,
                       const std::string& name);
 
-}  // namespace s2s::hf_plugin::errors
+}  // namespace s2s::hf::errors

@@ -1,4 +1,4 @@
-#include "tokenizer_errors.h"
+#include "hf_errors.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "s2s/foreign_text.h"
 
-namespace s2s::hf_plugin::errors {
+namespace s2s::hf::errors {
 
 Error no_path(const std::string& place) {
   return config_error("tokenizer/no-path",
@@ -116,4 +116,4 @@ Error unknown_special(const std::string& place, const std::string& where, const 
                                   where, token, place, name));
 }
 
-}  // namespace s2s::hf_plugin::errors
+}  // namespace s2s::hf::errors

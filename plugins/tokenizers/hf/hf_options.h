@@ -7,7 +7,7 @@
 #include "s2s/config.h"
 #include "s2s/kinds/special_ids.h"
 
-namespace s2s::hf_plugin {
+namespace s2s::hf {
 
 /// How to train a tokenizer.json if it does not exist yet.
 struct TrainOptions {
@@ -45,4 +45,4 @@ struct HfOptions : SpecialIdOptions {
   }
 };
 
-}  // namespace s2s::hf_plugin
+}  // namespace s2s::hf
