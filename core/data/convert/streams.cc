@@ -47,7 +47,7 @@ std::optional<Piece> InputImport::next() {
   try {
     const auto item = stream_->next();
     if (!item) return std::nullopt;
-    const auto cut = item->cut ? item->cut : stream_->make(item->token);
+    const auto cut = item->cut ? item->cut : stream_->make(item->key);
     return Piece{cut->place(), [cut] { return std::vector<Cut>{*cut}; },
                  [cut] { return files::content_hash(to_json(*cut)); }};
   } catch (const Error& error) {

@@ -230,9 +230,9 @@ class LoaderBatches : public CutBatches {
                  kFnvStart ^ sampler_->fingerprint());
   }
 
-  std::shared_ptr<const Cut> make(const std::vector<int64_t>& token) const override {
-    // Parts of packed rows are named by tokens of what is packed.
-    return is_packed_ ? unpacked_->make(token) : sampler_->make(token);
+  std::shared_ptr<const Cut> make(const std::vector<int64_t>& key) const override {
+    // Parts of packed rows are named by keys of what is packed.
+    return is_packed_ ? unpacked_->make(key) : sampler_->make(key);
   }
 
   void visit_cuts(const std::function<bool(const Cut&)>& visit) const override {
@@ -267,11 +267,11 @@ class LoaderBatches : public CutBatches {
     batch.epoch = epoch_;
     for (CutItem& item : sampled.items) {
       if (is_packed_) {
-        batch.rows.push_back(packed_row(item.token, item.cut));
+        batch.rows.push_back(packed_row(item.key, item.cut));
         continue;
       }
       BatchRow row;
-      row.cuts.push_back({std::move(item.token), std::move(item.cut), 0});
+      row.cuts.push_back({std::move(item.key), std::move(item.cut), 0});
       batch.rows.push_back(std::move(row));
     }
     return batch;

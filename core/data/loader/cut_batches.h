@@ -37,9 +37,9 @@ struct CutBatchesContext : DataContext {
   CutMeasure measure = {};
 };
 
-/// A cut of a batch, cheap to hold: its token names it.
+/// A cut of a batch, cheap to hold: its key names it.
 struct BatchedCut {
-  std::vector<int64_t> token;
+  std::vector<int64_t> key;
   std::shared_ptr<const Cut> cut;  // null: CutBatches::make has it
   int64_t first_frame = 0;         // of the row, where it begins
 };
@@ -50,7 +50,7 @@ struct BatchRow {
   int64_t num_frames = 0;  // whole length; 0: the only cut's own duration
 };
 
-/// A batch of the global order; its cuts are made from their tokens, in any thread.
+/// A batch of the global order; its cuts are made from their keys, in any thread.
 struct BatchOfCuts {
   std::vector<BatchRow> rows;
   int64_t bucket = -1;  // -1: no buckets
@@ -65,7 +65,7 @@ class CutBatches {
   /// The next batch of the global order, epoch after epoch; nothing at the end of one pass.
   virtual std::optional<BatchOfCuts> next() = 0;
   /// A text of what `next` gives from here on, the same bytes whenever the position is the same.
-  /// May take a while (milliseconds): tokens of all waiting cuts.
+  /// May take a while (milliseconds): keys of all waiting cuts.
   virtual std::string state() const = 0;
   /// Instant. `""`: the first batch. The state is one of the same fingerprint.
   /// Errors: [data/state].
@@ -77,7 +77,7 @@ class CutBatches {
   /// Changes when data or options do that the order depends on.
   virtual uint64_t fingerprint() const = 0;
   /// Safe from several threads, also while another calls `next`.
-  virtual std::shared_ptr<const Cut> make(const std::vector<int64_t>& token) const = 0;
+  virtual std::shared_ptr<const Cut> make(const std::vector<int64_t>& key) const = 0;
   /// Every cut of one pass, filtered and changed as in training, source after source, not shuffled,
   /// until `visit` returns false. Opens the files anew.
   virtual void visit_cuts(const std::function<bool(const Cut&)>& visit) const = 0;

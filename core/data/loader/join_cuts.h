@@ -14,8 +14,8 @@ struct JoinOptions {
   bool merge_supervisions = true;  // one turn for all of a row
 };
 
-/// The shortest cuts behind the longest that have room. Token: number of parts, of each its length
-/// and token.   Source: lhotse CutConcatenate; NeMo _normalize_loudness, _merge_supervisions.
+/// The shortest cuts behind the longest that have room. Key: number of parts, of each its length
+/// and key.   Source: lhotse CutConcatenate; NeMo _normalize_loudness, _merge_supervisions.
 SamplerPtr join_cuts(SamplerPtr source, const JoinOptions& options);
 
 }  // namespace s2s::data

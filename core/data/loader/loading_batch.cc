@@ -14,7 +14,7 @@ void make_first_cut(BatchRow& row, const CutBatches& batches) {
   BatchedCut& first = row.cuts.front();
   if (first.cut || row.num_frames > 0) return;
   try {
-    first.cut = batches.make(first.token);
+    first.cut = batches.make(first.key);
   } catch (const Error&) {
   }
 }

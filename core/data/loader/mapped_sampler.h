@@ -35,7 +35,7 @@ struct BatchDraws {
 };
 
 /// Cuts changed by what is drawn for each, in the order of the batches; those for which nothing is
-/// drawn stay.   Token: number of draws, the draws, the source's.
+/// drawn stay.   Key: number of draws, the draws, the source's.
 SamplerPtr map_batches_with_draws(SamplerPtr source, CutDraws draws, CutDrawsFunction function,
                                   const BatchDraws& options);
 

@@ -16,8 +16,8 @@ struct NoiseOptions {
 };
 
 /// Pieces of `noise`, which is read again and again in a shuffled order, as long as each cut.
-/// Token: number of pieces, the ratio, of each piece where it begins in its cut and its length and
-/// token; the source's token.
+/// Key: number of pieces, the ratio, of each piece where it begins in its cut and its length and
+/// key; the source's key.
 /// Errors: [data/empty] when there is no noise.
 /// Source: lhotse LazyCutMixer with random_mix_offset.
 StreamPtr mix_in_noise(StreamPtr source, StreamPtr noise, const NoiseOptions& options);

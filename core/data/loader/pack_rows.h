@@ -24,10 +24,10 @@ int64_t frames_of(double duration_s, double frame_length_s);
 /// Rows of the source's cuts, in their order: each cut goes into the open row that it fills best,
 /// or opens one; when too many are open, the fullest is done. A cut longer than a row stands alone.
 /// A row is a mixed cut of its parts; its id names them and their frames, "first@0+second@62".
-/// Token: frames, number of parts, and of each its first frame and its length and token.
+/// Key: frames, number of parts, and of each its first frame and its length and key.
 StreamPtr pack(StreamPtr source, const PackRule& rule);
 
 /// The parts of a row that `pack` made. `cut` may be null.
-BatchRow packed_row(CutKeyView token, const CutPtr& cut);
+BatchRow packed_row(CutKeyView key, const CutPtr& cut);
 
 }  // namespace s2s::data

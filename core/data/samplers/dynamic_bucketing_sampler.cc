@@ -181,7 +181,7 @@ class DynamicBucketingSampler : public BatchSampler {
     is_fresh_ = false;
   }
 
-  CutPtr make(CutKeyView token) const override { return source_.stream().make(token); }
+  CutPtr make(CutKeyView key) const override { return source_.stream().make(key); }
 
   uint64_t fingerprint() const override {
     return mixed_fingerprint(description(options_), std::vector{source_.stream().fingerprint()});

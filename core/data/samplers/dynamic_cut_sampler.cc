@@ -55,7 +55,7 @@ class DynamicCutSampler : public BatchSampler {
     counts_ = restored_counts(state);
   }
 
-  CutPtr make(CutKeyView token) const override { return source_.stream().make(token); }
+  CutPtr make(CutKeyView key) const override { return source_.stream().make(key); }
 
   uint64_t fingerprint() const override {
     return mixed_fingerprint(

@@ -20,11 +20,11 @@ class SamplerGroup : public BatchSampler {
   void rewind(int64_t epoch) override;
   StreamState state() const override;
   void restore(const StreamState& state) override;
-  CutPtr make(CutKeyView token) const override;
+  CutPtr make(CutKeyView key) const override;
   SamplerCounts counts() const override;
 
  protected:
-  /// The sampler's next batch, with its number in front of the tokens.
+  /// The sampler's next batch, with its number in front of the keys.
   std::optional<SampledBatch> next_of(size_t number);
   size_t size() const { return samplers_.size(); }
   uint64_t mixed_with(const std::string& own) const;
@@ -53,9 +53,9 @@ void SamplerGroup::restore(const StreamState& state) {
   for (size_t i = 0; i < samplers_.size(); ++i) samplers_[i]->restore(states[i]);
 }
 
-CutPtr SamplerGroup::make(CutKeyView token) const {
-  const int64_t number = take_front(token, static_cast<int64_t>(samplers_.size()));
-  return samplers_[static_cast<size_t>(number)]->make(token);
+CutPtr SamplerGroup::make(CutKeyView key) const {
+  const int64_t number = take_front(key, static_cast<int64_t>(samplers_.size()));
+  return samplers_[static_cast<size_t>(number)]->make(key);
 }
 
 SamplerCounts SamplerGroup::counts() const {
@@ -68,7 +68,7 @@ std::optional<SampledBatch> SamplerGroup::next_of(size_t number) {
   std::optional<SampledBatch> batch = samplers_[number]->next();
   if (!batch) return std::nullopt;
   for (CutItem& item : batch->items) {
-    item.token = with_front(static_cast<int64_t>(number), std::move(item.token));
+    item.key = with_front(static_cast<int64_t>(number), std::move(item.key));
   }
   return batch;
 }

@@ -19,7 +19,7 @@ struct SizedItem {
   CutSize size;
 };
 
-/// Waiting cuts as short text, and back (tokens and sizes, no cuts).   Errors: [data/position].
+/// Waiting cuts as short text, and back (keys and sizes, no cuts).   Errors: [data/position].
 std::string packed_items(const std::deque<SizedItem>& items);
 std::deque<SizedItem> unpacked_items(const std::string& text);
 

@@ -36,7 +36,7 @@ class BatchSampler {
   virtual void rewind(int64_t epoch) = 0;
   virtual StreamState state() const = 0;
   virtual void restore(const StreamState& state) = 0;
-  virtual std::shared_ptr<const Cut> make(CutKeyView token) const = 0;
+  virtual std::shared_ptr<const Cut> make(CutKeyView key) const = 0;
   virtual uint64_t fingerprint() const = 0;
   virtual SamplerCounts counts() const = 0;
 };
@@ -83,7 +83,7 @@ struct DynamicBucketingOptions : SamplerOptions {
 SamplerPtr dynamic_bucketing_sampler(StreamPtr source, const DynamicBucketingOptions& options);
 
 /// ZipSampler: a batch of each sampler, joined, until one has ended.
-/// Token: number of the sampler, its token.
+/// Key: number of the sampler, its key.
 SamplerPtr zip_sampler(std::vector<SamplerPtr> samplers);
 
 struct RoundRobinOptions {
@@ -93,8 +93,8 @@ struct RoundRobinOptions {
   int64_t num_ranks = 1;  // batches of a turn are of one sampler
 };
 
-/// RoundRobinSampler: batches of several samplers in turns.   Token: number of the sampler, its
-/// token.   Errors: [data/weights].
+/// RoundRobinSampler: batches of several samplers in turns.   Key: number of the sampler, its
+/// key.   Errors: [data/weights].
 SamplerPtr round_robin_sampler(std::vector<SamplerPtr> samplers, const RoundRobinOptions& options);
 
 }  // namespace s2s::data

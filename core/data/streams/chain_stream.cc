@@ -16,7 +16,7 @@ class ChainStream : public ManySources {
       std::optional<CutItem> item = source.next();
       if (!item) continue;
       --left_;
-      return CutItem{with_front(static_cast<int64_t>(at_), std::move(item->token)),
+      return CutItem{with_front(static_cast<int64_t>(at_), std::move(item->key)),
                      std::move(item->cut)};
     }
     return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
 // CutStream: cuts one after the other, from files through whatever changes, mixes and orders them.
-// Every item has a token from which the stream can make its cut again, so that buffers of waiting
+// Every item has a key from which the stream can make its cut again, so that buffers of waiting
 // items, and positions, are small.
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace s2s::data {
 
-/// Names an item of a stream. Each stream prepends what it needs to its source's token: the number
+/// Names an item of a stream. Each stream prepends what it needs to its source's key: the number
 /// of the chosen source, the pass, a drawn number (doubles by std::bit_cast), a row of a file.
 using CutKey = std::vector<int64_t>;
 using CutKeyView = std::span<const int64_t>;
 
 struct CutItem {
-  CutKey token;
+  CutKey key;
   std::shared_ptr<const Cut> cut;  // null after a restore: CutStream::make has it
 };
 
@@ -45,7 +45,7 @@ class CutStream {
   /// made from the same configuration (whoever calls has compared fingerprints).
   virtual void restore(const StreamState& state) = 0;
   /// The cut of an item. Safe from several threads, also while another calls `next`.
-  virtual std::shared_ptr<const Cut> make(CutKeyView token) const = 0;
+  virtual std::shared_ptr<const Cut> make(CutKeyView key) const = 0;
   /// Changes when the data or the options do that the order depends on: file names, sizes, numbers
   /// of rows, weights, seeds. Never reads whole files.
   virtual uint64_t fingerprint() const = 0;

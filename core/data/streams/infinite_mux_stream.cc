@@ -106,7 +106,7 @@ class InfiniteMuxStream : public ManySources {
     std::optional<CutItem> item = place.stream->next();
     if (item) {
       place.has_items = true;
-      item->token = with_front(static_cast<int64_t>(place.source), std::move(item->token));
+      item->key = with_front(static_cast<int64_t>(place.source), std::move(item->key));
       return item;
     }
     ++passes_[place.source];

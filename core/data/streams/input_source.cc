@@ -143,7 +143,7 @@ InputNode parse_source(const std::string& source, bool metadata_only, int64_t se
   return node;
 }
 
-/// Tokens of a whole pass, one behind the other.
+/// Keys of a whole pass, one behind the other.
 class StreamRows : public CutRows {
  public:
   StreamRows(StreamPtr stream, const std::string& source, const files::OpenOptions& options)
@@ -151,8 +151,8 @@ class StreamRows : public CutRows {
     constexpr int64_t kReportEvery = 1000;
     const int64_t expected = stream_->size().value_or(0);
     while (const std::optional<CutItem> item = stream_->next()) {
-      tokens_.insert(tokens_.end(), item->token.begin(), item->token.end());
-      ends_.push_back(tokens_.size());
+      keys_.insert(keys_.end(), item->key.begin(), item->key.end());
+      ends_.push_back(keys_.size());
       if (options.on_progress && size() % kReportEvery == 0) {
         options.on_progress({source, size(), expected});
       }
@@ -164,12 +164,12 @@ class StreamRows : public CutRows {
   Cut cut(int64_t row) const override {
     const auto i = static_cast<size_t>(row);
     const size_t begin = i == 0 ? 0 : ends_[i - 1];
-    return *stream_->make(CutKeyView(tokens_).subspan(begin, ends_[i] - begin));
+    return *stream_->make(CutKeyView(keys_).subspan(begin, ends_[i] - begin));
   }
 
  private:
   StreamPtr stream_;
-  std::vector<int64_t> tokens_;
+  std::vector<int64_t> keys_;
   std::vector<size_t> ends_;
 };
 

@@ -17,14 +17,14 @@ namespace s2s::data {
 /// (s2s::resolve_paths). A file is opened (and its index made, if it has none) when it is first
 /// needed; `size` needs all. `on_bad` is told of each line that is no cut, which is passed over,
 /// and of files whose end is damaged; empty: it is thrown.
-/// Token: file, row.   Errors: [data/missing-file] for a path that is not there, [data/url].
+/// Key: file, row.   Errors: [data/missing-file] for a path that is not there, [data/url].
 StreamPtr open_manifests(std::vector<std::string> paths, files::OnBad on_bad = {});
 
 /// Cuts of a Lhotse Shar directory, or of shards by field, a shard after the other. Unless
 /// `keep_order`, each pass has another order of shards: that of shard_seed + epoch. With a
 /// slice_length, each shard gives only so many consecutive cuts, from a drawn one on. The order of
 /// cuts is that of lhotse's CutSet.from_shar with the same options.
-/// Token: shard, row, epoch.   Source: lhotse LazySharIterator.
+/// Key: shard, row, epoch.   Source: lhotse LazySharIterator.
 StreamPtr open_shar(const InputFiles& files, const InputAttributes& attributes);
 /// Of all shards; opens them one after the other.
 int64_t num_shar_cuts(const InputFiles& files, const InputAttributes& attributes);
@@ -32,7 +32,7 @@ int64_t num_shar_cuts(const InputFiles& files, const InputAttributes& attributes
 /// Cuts of NeMo's JSON manifests of audio files. Relative audio paths are below the manifest's
 /// folder. With `metadata_only` no audio header is read; rates that are not written are 16 kHz.
 /// `size` is the number of lines, as NeMo counts: entries that are skipped count, too.
-/// Token: file, row.
+/// Key: file, row.
 /// Errors: [data/nemo-manifest], [data/unreadable-audio], those of line files.
 /// Source: nemo LazyNeMoIterator; where a line has an offset and a sampling rate, the recording
 /// ends with the cut here (there, its duration is the cut's, which loses the end of the cut).
@@ -40,7 +40,7 @@ StreamPtr open_nemo_manifests(std::vector<std::string> paths, const InputAttribu
 
 /// Cuts of NeMo's tarred data sets in the order of the tars' members; audio stays in the tar
 /// (kSharPointer). `size` is the number of entries, as NeMo counts.
-/// Token: shard, first byte of the member, row of the entry.
+/// Key: shard, first byte of the member, row of the entry.
 /// Errors: [data/nemo-shards], [data/nemo-manifest], [data/nemo-member], [data/tar].
 /// Source: nemo LazyNeMoTarredIterator. Where it copies a part of a recording, here the cut begins
 /// at its offset. Unreadable audio is an error of whoever loads it.
@@ -52,7 +52,7 @@ std::vector<InputFiles> nemo_tar_shards(const InputFiles& files, const files::On
 /// NeMo's and ShareGPT's conversations as duplex dialogues, the turns one after the other: audio of
 /// users in the cut's recordings, audio of the assistant in target_audio. A text turn of the
 /// assistant without audio begins where the turn before it ends and lasts spoken_seconds.
-/// Token: file, row, and of tars the first byte of the first audio turn's member.
+/// Key: file, row, and of tars the first byte of the first audio turn's member.
 /// Errors: [data/conversation], [data/unreadable-audio], those of line files and tars.
 /// Source: order and ids as nemo NeMoMultimodalConversationJsonlAdapter and its ShareGPT variant.
 StreamPtr open_conversations(const InputNode& node);

@@ -46,10 +46,10 @@ class ManifestStream : public LeafStream {
     cursor_.reset();
   }
 
-  CutPtr make(CutKeyView token) const override {
-    S2S_ASSERT(token.size() == 2, "a token of this stream is [file, row]");
-    const auto file = static_cast<size_t>(token[0]);
-    return parse(file, token[1], files_.open(file)->line(token[1]));
+  CutPtr make(CutKeyView key) const override {
+    S2S_ASSERT(key.size() == 2, "a key of this stream is [file, row]");
+    const auto file = static_cast<size_t>(key[0]);
+    return parse(file, key[1], files_.open(file)->line(key[1]));
   }
 
   uint64_t fingerprint() const override {
@@ -78,7 +78,7 @@ class ManifestStream : public LeafStream {
     return std::nullopt;
   }
 
-  CutPtr read_row(const CutKey& token) override { return parse(at_file_, token[1], line_); }
+  CutPtr read_row(const CutKey& key) override { return parse(at_file_, key[1], line_); }
 
  private:
   CutPtr parse(size_t file, int64_t row, const std::string& line) const {

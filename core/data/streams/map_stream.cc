@@ -18,7 +18,7 @@ class MapStream : public OneSource {
     return item;
   }
 
-  CutPtr make(CutKeyView token) const override { return function_(source().make(token)); }
+  CutPtr make(CutKeyView key) const override { return function_(source().make(key)); }
   std::optional<int64_t> size() const override { return source().size(); }
 
  private:
@@ -39,7 +39,7 @@ class FlatMapStream : public OneSource {
       const std::optional<CutItem> item = source().next();
       clear();
       if (!item) return std::nullopt;
-      whole_ = item->token;
+      whole_ = item->key;
       has_whole_ = true;
       cuts_ = parts_(cut_of(*item, source()));
     }
@@ -73,9 +73,9 @@ class FlatMapStream : public OneSource {
     at_ = state_field<size_t>(state, "at");
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const auto part = static_cast<size_t>(take_front(token, INT64_MAX));
-    std::vector<CutPtr> cuts = parts_(source().make(token));
+  CutPtr make(CutKeyView key) const override {
+    const auto part = static_cast<size_t>(take_front(key, INT64_MAX));
+    std::vector<CutPtr> cuts = parts_(source().make(key));
     if (part >= cuts.size()) throw stream_errors::damaged_state("a cut has fewer parts now");
     return std::move(cuts[part]);
   }
@@ -109,11 +109,11 @@ class DrawStream : public OneSource {
     std::optional<CutItem> item = source().next();
     if (!item) return std::nullopt;
     const CutPtr cut = cut_of(*item, source());
-    CutKey token = draws_(*cut, rng_);
-    item->cut = function_(cut, token);
-    token.insert(token.begin(), static_cast<int64_t>(token.size()));
-    token.insert(token.end(), item->token.begin(), item->token.end());
-    item->token = std::move(token);
+    CutKey key = draws_(*cut, rng_);
+    item->cut = function_(cut, key);
+    key.insert(key.begin(), static_cast<int64_t>(key.size()));
+    key.insert(key.end(), item->key.begin(), item->key.end());
+    item->key = std::move(key);
     return item;
   }
 
@@ -133,9 +133,9 @@ class DrawStream : public OneSource {
     rng_.restore(state_field<std::string>(state, "rng"));
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const auto count = static_cast<size_t>(take_front(token, static_cast<int64_t>(token.size())));
-    return function_(source().make(token.subspan(count)), token.first(count));
+  CutPtr make(CutKeyView key) const override {
+    const auto count = static_cast<size_t>(take_front(key, static_cast<int64_t>(key.size())));
+    return function_(source().make(key.subspan(count)), key.first(count));
   }
 
   std::optional<int64_t> size() const override { return source().size(); }

@@ -23,7 +23,7 @@ class MuxStream : public ManySources {
       const size_t number = active_[rng_.choices(sums_)];
       std::optional<CutItem> item = sources_[number]->next();
       if (item) {
-        item->token = with_front(static_cast<int64_t>(number), std::move(item->token));
+        item->key = with_front(static_cast<int64_t>(number), std::move(item->key));
         return item;
       }
       has_ended_[number] = true;

@@ -106,11 +106,11 @@ class NemoManifestStream : public LeafStream {
     if (const auto row = state.at("row").get<int64_t>(); row > 0) open_part(row);
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const auto file = static_cast<size_t>(token[0]);
-    const std::string line = lines_.open(file)->line(token[1]);
+  CutPtr make(CutKeyView key) const override {
+    const auto file = static_cast<size_t>(key[0]);
+    const std::string line = lines_.open(file)->line(key[1]);
     return std::make_shared<const Cut>(
-        make_cut(parse_nemo_entry(line, lines_.path(file), token[1] + 1)));
+        make_cut(parse_nemo_entry(line, lines_.path(file), key[1] + 1)));
   }
 
   uint64_t fingerprint() const override {
@@ -137,8 +137,8 @@ class NemoManifestStream : public LeafStream {
     return std::nullopt;
   }
 
-  CutPtr read_row(const CutKey& token) override {
-    const NemoEntry entry = parse_nemo_entry(line_, lines_.path(file_of_part()), token[1] + 1);
+  CutPtr read_row(const CutKey& key) override {
+    const NemoEntry entry = parse_nemo_entry(line_, lines_.path(file_of_part()), key[1] + 1);
     return entry.is_skipped() ? nullptr : std::make_shared<const Cut>(make_cut(entry));
   }
 

@@ -80,10 +80,10 @@ class NemoTarredStream : public CutStream {
     next_waiting_ = state.at("given").get<size_t>();
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const auto shard = static_cast<size_t>(token[0]);
-    const auto member = files::read_tar_member(*shards_.open_tar(shard), token[1]);
-    const NemoEntry entry = shards_.entry(shard, token[2]);
+  CutPtr make(CutKeyView key) const override {
+    const auto shard = static_cast<size_t>(key[0]);
+    const auto member = files::read_tar_member(*shards_.open_tar(shard), key[1]);
+    const NemoEntry entry = shards_.entry(shard, key[2]);
     if (!member) {
       throw stream_errors::nemo_member(shards_.tar(shard), entry.audio_filepath(),
                                        shards_.manifest(shard));

@@ -11,7 +11,7 @@ namespace s2s::data {
 using CutJoin = std::function<CutPtr(const CutPtr& source, const CutPtr& target)>;
 
 /// The cuts of both streams, joined in pairs.
-/// Token: length of the source's token, it, the target's.
+/// Key: length of the source's key, it, the target's.
 /// Errors: [data/pairs] when ids differ, or one stream ends before the other.
 /// Source: lhotse dataset/sampling/cut_pairs.py; several cut sets in dynamic.py.
 StreamPtr pairs(StreamPtr source, StreamPtr target, CutJoin join, const std::string& name);

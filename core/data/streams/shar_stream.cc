@@ -64,9 +64,9 @@ class SharStream : public LeafStream {
     if (slice_length_) slices_.restore(state_field<std::string>(state, "slices"));
   }
 
-  CutPtr make(CutKeyView token) const override {
-    S2S_ASSERT(token.size() == 3, "a token of this stream is [shard, row, epoch]");
-    return std::make_shared<const Cut>(set_.cut(token[0], token[1], token[2]));
+  CutPtr make(CutKeyView key) const override {
+    S2S_ASSERT(key.size() == 3, "a key of this stream is [shard, row, epoch]");
+    return std::make_shared<const Cut>(set_.cut(key[0], key[1], key[2]));
   }
 
   uint64_t fingerprint() const override {

@@ -45,7 +45,7 @@ class ShuffleStream : public OneSource {
     StreamState state = OneSource::state();
     state["rng"] = rng_.state();
     state["filling"] = is_filling_;
-    state["buffer"] = packed_tokens(std::span(buffer_).subspan(given_));
+    state["buffer"] = packed_keys(std::span(buffer_).subspan(given_));
     return state;
   }
 
@@ -53,7 +53,7 @@ class ShuffleStream : public OneSource {
     OneSource::restore(state);
     rng_.restore(state_field<std::string>(state, "rng"));
     is_filling_ = state_field<bool>(state, "filling");
-    buffer_ = unpacked_tokens(state_field<std::string>(state, "buffer"));
+    buffer_ = unpacked_keys(state_field<std::string>(state, "buffer"));
     given_ = 0;
   }
 

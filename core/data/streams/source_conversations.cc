@@ -73,10 +73,10 @@ class ConversationStream : public LeafStream {
     random_.restore(state_field<std::string>(state, "random"));
   }
 
-  CutPtr make(CutKeyView token) const override {
-    Conversation conversation = parse(token);
+  CutPtr make(CutKeyView key) const override {
+    Conversation conversation = parse(key);
     if (has_tars()) {
-      find_in_tar(static_cast<size_t>(token[0]), token[2], conversation);
+      find_in_tar(static_cast<size_t>(key[0]), key[2], conversation);
     } else {
       find_files(conversation);
     }
@@ -106,16 +106,16 @@ class ConversationStream : public LeafStream {
   }
 
   /// Null: it is skipped, or before the slice.
-  CutPtr read_row(const CutKey& token) override {
-    if (is_blank_line(lines_.open(static_cast<size_t>(token[0]))->line(token[1]))) return nullptr;
-    const Conversation conversation = parse(token);
+  CutPtr read_row(const CutKey& key) override {
+    if (is_blank_line(lines_.open(static_cast<size_t>(key[0]))->line(key[1]))) return nullptr;
+    const Conversation conversation = parse(key);
     if (has_tars()) {
-      tar_offset_ = offset_behind(static_cast<size_t>(token[0]), tar_offset_, conversation);
+      tar_offset_ = offset_behind(static_cast<size_t>(key[0]), tar_offset_, conversation);
     }
     if (conversation.is_skipped) return nullptr;
     if (static_cast<int64_t>(index_) - 1 < slice_begin_) return nullptr;
     ++num_given_;
-    return make(token);
+    return make(key);
   }
 
  private:
@@ -139,12 +139,12 @@ class ConversationStream : public LeafStream {
     num_given_ = 0;
   }
 
-  Conversation parse(CutKeyView token) const {
-    const auto file = static_cast<size_t>(token[0]);
-    const std::string line = lines_.open(file)->line(token[1]);
+  Conversation parse(CutKeyView key) const {
+    const auto file = static_cast<size_t>(key[0]);
+    const std::string line = lines_.open(file)->line(key[1]);
     const std::string& path = lines_.path(file);
-    return node_.type == "share_gpt" ? parse_share_gpt(line, path, token[1] + 1, node_.placeholders)
-                                     : parse_conversation(line, path, token[1] + 1);
+    return node_.type == "share_gpt" ? parse_share_gpt(line, path, key[1] + 1, node_.placeholders)
+                                     : parse_conversation(line, path, key[1] + 1);
   }
 
   static std::string cut_name(const ConversationTurn& turn, const Cut& whole) {

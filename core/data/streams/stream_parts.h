@@ -55,15 +55,15 @@ const StreamState& state_part(const StreamState& state, const char* name);
 /// A list of `size` positions.   Errors: [data/position].
 const StreamState& state_list(const StreamState& state, const char* name, size_t size);
 
-/// Tokens as short text, and back (without cuts).   Errors: [data/position].
-std::string packed_tokens(std::span<const CutItem> items);
-std::vector<CutItem> unpacked_tokens(const std::string& text);
+/// Keys as short text, and back (without cuts).   Errors: [data/position].
+std::string packed_keys(std::span<const CutItem> items);
+std::vector<CutItem> unpacked_keys(const std::string& text);
 
-/// The token with a number in front.
-CutKey with_front(int64_t number, CutKey token);
+/// The key with a number in front.
+CutKey with_front(int64_t number, CutKey key);
 /// Takes the first number off.   Errors: [data/position] when there is none, or it is not below
 /// `end`.
-int64_t take_front(CutKeyView& token, int64_t end);
+int64_t take_front(CutKeyView& key, int64_t end);
 
 /// A fingerprint of what a stream is and of what it is made of. Numbers without an option, as in
 /// "chain 0 0 1 -1 0", were options once: saved positions stay valid.
@@ -84,17 +84,17 @@ class LeafStream : public CutStream {
   /// Goes on to the next row before its cut is made. Nothing at the end of the pass.
   virtual std::optional<CutKey> next_row() = 0;
   /// The cut of the row that next_row went on to; null when the row is passed over.
-  virtual CutPtr read_row(const CutKey& token) { return make(token); }
+  virtual CutPtr read_row(const CutKey& key) { return make(key); }
 
  private:
   files::OnBad on_bad_;
 };
 
-/// A stream of the items of several others.   Token: number of the source, its token.
+/// A stream of the items of several others.   Key: number of the source, its key.
 class ManySources : public CutStream {
  public:
   explicit ManySources(std::vector<StreamPtr> sources) : sources_(std::move(sources)) {}
-  CutPtr make(CutKeyView token) const override;
+  CutPtr make(CutKeyView key) const override;
 
  protected:
   /// Of all sources; nothing when one is not known.
@@ -112,7 +112,7 @@ class OneSource : public CutStream {
   void rewind(int64_t epoch) override { source_->rewind(epoch); }
   StreamState state() const override { return {{"source", source_->state()}}; }
   void restore(const StreamState& state) override { source_->restore(state_part(state, "source")); }
-  CutPtr make(CutKeyView token) const override { return source_->make(token); }
+  CutPtr make(CutKeyView key) const override { return source_->make(key); }
 
  protected:
   CutStream& source() { return *source_; }

@@ -44,7 +44,7 @@ std::vector<std::string> ids_of(const std::string& source, std::vector<std::stri
   const StreamPtr stream = open();
   for (states.push_back(stream->state()); const auto item = stream->next();) {
     ids.push_back(item->cut->id);
-    CHECK(stream->make(item->token)->id == item->cut->id);
+    CHECK(stream->make(item->key)->id == item->cut->id);
     states.push_back(stream->state());
   }
   const std::vector<std::string> once = told;

@@ -111,7 +111,7 @@ TEST_CASE("what input_cfg and its relatives give is what NeMo gives") {
   }
 }
 
-TEST_CASE("streams of inputs go on from any position and make items from their tokens") {
+TEST_CASE("streams of inputs go on from any position and make items from their keys") {
   for (const Json& test_case : loader_cases::all().at("streams")) {
     const auto name = test_case.at("name").get<std::string>();
     CAPTURE(name);
@@ -129,8 +129,8 @@ TEST_CASE("streams of inputs go on from any position and make items from their t
       const std::vector<CutItem> again = take(*second.stream, 9);
       REQUIRE(rest.size() == again.size());
       for (size_t i = 0; i < rest.size(); ++i) {
-        CHECK(rest[i].token == again[i].token);
-        const auto made = second.stream->make(rest[i].token);
+        CHECK(rest[i].key == again[i].key);
+        const auto made = second.stream->make(rest[i].key);
         CHECK(loader_cases::cut_fields(*made) == loader_cases::cut_fields(*rest[i].cut));
       }
       CHECK(first.stream->fingerprint() == second.stream->fingerprint());
