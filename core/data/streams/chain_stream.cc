@@ -1,4 +1,4 @@
-// The sources one after the other.
+// Gives the items of its sources, one source after the other.
 
 #include "streams/stream_parts.h"
 
@@ -63,7 +63,8 @@ class ChainStream : public ManySources {
   int64_t epoch_ = 0;
   size_t at_ = 0;  // in sources_
   bool is_open_ = false;
-  int64_t left_ = 0;  // of the open source; without a limit, but positions have it
+  /// Limit for the open source; never reached, but saved positions have the field.
+  int64_t left_ = 0;
 };
 
 }  // namespace

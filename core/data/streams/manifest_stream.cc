@@ -1,4 +1,4 @@
-// Cuts of JSONL manifests, one file after the other.
+// Reads cuts of JSONL manifests, one file after the other.
 
 #include <filesystem>
 
@@ -41,7 +41,7 @@ class ManifestStream : public LeafStream {
     at_file_ = state_field<size_t>(state, "file");
     at_row_ = state_field<int64_t>(state, "row");
     if (at_file_ > files_.size() || at_row_ < 0) {
-      throw stream_errors::damaged_state("it is behind the end of the manifests");
+      throw stream_errors::damaged_state("it is after the end of the manifests");
     }
     cursor_.reset();
   }
@@ -88,10 +88,10 @@ class ManifestStream : public LeafStream {
   }
 
   LineFiles files_;
-  std::optional<files::LineCursor> cursor_;  // in file at_file_
+  std::optional<files::LineCursor> cursor_;  // position in file at_file_
   size_t at_file_ = 0;
-  int64_t at_row_ = 0;  // in the file
-  std::string line_;    // of the row that is read
+  int64_t at_row_ = 0;  // in that file
+  std::string line_;    // the row that is being read
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A stream's cuts changed: each one, each into several, or each by what is drawn for it.
+// Changes a stream's cuts: each one, each into several, or each by numbers that are drawn for it.
 
 #include "streams/packed_text.h"
 #include "streams/stream_parts.h"
@@ -13,7 +13,7 @@ class MapStream : public OneSource {
 
   std::optional<CutItem> next() override {
     std::optional<CutItem> item = source().next();
-    // An item without its cut stays one: `make` changes it, too.
+    // An item without a cut stays without one, and `make` changes the cut later.
     if (item && item->cut) item->cut = function_(item->cut);
     return item;
   }
@@ -45,7 +45,7 @@ class FlatMapStream : public OneSource {
     }
     const auto part = static_cast<int64_t>(at_);
     CutItem item = {with_front(part, whole_), std::move(cuts_[at_++])};
-    // What has been given out entirely is not made again after a restore.
+    // A cut whose parts are all used needs no work after a restore.
     if (at_ == cuts_.size()) clear();
     return item;
   }
@@ -89,9 +89,9 @@ class FlatMapStream : public OneSource {
   }
 
   CutParts parts_;
-  CutKey whole_;  // whose parts are given out
+  CutKey whole_;  // key of the cut whose parts are given
   bool has_whole_ = false;
-  std::vector<CutPtr> cuts_;  // its parts; none after a restore, until they are asked for
+  std::vector<CutPtr> cuts_;  // its parts; empty after a restore, until they are needed
   size_t at_ = 0;
 };
 

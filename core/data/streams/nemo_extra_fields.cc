@@ -1,4 +1,4 @@
-// NeMo's extra_fields: lines of other files attached to cuts.
+// Attaches lines of other files to cuts (NeMo's extra_fields).
 
 #include <nlohmann/json.hpp>
 #include <utility>

@@ -1,4 +1,4 @@
-// NeMo's JSON manifests of audio files.
+// Reads NeMo's JSON manifests of audio files.
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ const std::vector<std::string>& keys_of_audio(bool has_sampling_rate) {
   return has_sampling_rate ? kLong : kAll;
 }
 
-/// What the line says, without a look at the file.
+/// Returns the recording as the line describes it, without opening the file.
 Recording written_recording(const std::string& audio, double end_s, int64_t rate) {
   Recording recording;
   recording.id = audio;
@@ -55,7 +55,8 @@ Recording recording_of_file(const std::string& audio, const NemoEntry& entry) {
   return recording;
 }
 
-/// How lhotse's LazyIteratorChain orders its parts: each pass shuffles the last one's order.
+/// The order of parts in lhotse's LazyIteratorChain: each pass shuffles the order of the pass
+/// before.
 class ShuffledParts {
  public:
   ShuffledParts(size_t count, bool shuffle, int64_t seed)
@@ -187,9 +188,9 @@ class NemoManifestStream : public LeafStream {
   LineFiles lines_;
   ShuffledParts parts_;
   int64_t epoch_ = 0;
-  size_t part_ = 0;  // in the order of the pass
+  size_t part_ = 0;  // index in the order of the pass
   std::optional<files::LineCursor> cursor_;
-  std::string line_;  // of the row that is read
+  std::string line_;  // the row that is being read
 };
 
 }  // namespace

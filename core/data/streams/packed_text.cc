@@ -23,7 +23,7 @@ constexpr std::array<int8_t, 256> values_of_digits() {
 }  // namespace
 
 void PackedWriter::add(int64_t number) {
-  // Zigzag: small negative numbers are short, too.
+  // Zigzag code, so that small negative numbers are short, too.
   uint64_t rest = (static_cast<uint64_t>(number) << 1) ^ static_cast<uint64_t>(number >> 63);
   while (rest >= 0x80) {
     bytes_.push_back(static_cast<char>(rest | 0x80));

@@ -1,4 +1,4 @@
-// Passes of a stream, one after the other.
+// Repeats the passes of a stream.
 
 #include "streams/stream_parts.h"
 
@@ -71,7 +71,7 @@ class RepeatStream : public OneSource {
   bool preserve_id_;
   int64_t epoch_ = 0;
   int64_t pass_ = 0;
-  bool has_items_ = false;  // the pass has given one
+  bool has_items_ = false;  // this pass has given an item
 };
 
 }  // namespace

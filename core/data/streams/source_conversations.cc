@@ -1,4 +1,4 @@
-// NeMo's and ShareGPT's conversations as duplex dialogues.
+// Reads NeMo's and ShareGPT's conversations as duplex dialogues.
 
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ class ConversationStream : public LeafStream {
     order_.resize(lines_.size());
     std::iota(order_.begin(), order_.end(), size_t{0});
     if (!node_.attributes.shuffle) return;
-    // Without tars each pass shuffles what the last one has left, with the lines of its files.
+    // Without tars, each pass shuffles the order that the pass before has left.
     for (int64_t pass = has_tars() ? epoch : 0; pass < epoch; ++pass) {
       PythonRandom earlier(node_.attributes.shard_seed + pass);
       earlier.shuffle(order_);
@@ -105,12 +105,12 @@ class ConversationStream : public LeafStream {
     return std::nullopt;
   }
 
-  /// Null: it is skipped, or before the slice.
+  /// Returns null when the row is skipped or is before the slice.
   CutPtr read_row(const CutKey& key) override {
     if (is_blank_line(lines_.open(static_cast<size_t>(key[0]))->line(key[1]))) return nullptr;
     const Conversation conversation = parse(key);
     if (has_tars()) {
-      tar_offset_ = offset_behind(static_cast<size_t>(key[0]), tar_offset_, conversation);
+      tar_offset_ = offset_after(static_cast<size_t>(key[0]), tar_offset_, conversation);
     }
     if (conversation.is_skipped) return nullptr;
     if (static_cast<int64_t>(index_) - 1 < slice_begin_) return nullptr;
@@ -185,7 +185,7 @@ class ConversationStream : public LeafStream {
     return files::open_bytes(files_.tars[file], {}, "a tar of audio; check tarred_audio_filepaths");
   }
 
-  /// The next member that is no manifest.
+  /// Returns the next member that is not a manifest.
   static std::optional<files::TarMember> next_audio(const files::ByteFile& tar, int64_t offset) {
     auto member = files::next_tar_file(tar, offset);
     while (member && member->name.ends_with(".json")) {
@@ -206,7 +206,7 @@ class ConversationStream : public LeafStream {
         "members in the order of the conversations");
   }
 
-  int64_t offset_behind(size_t file, int64_t offset, const Conversation& conversation) const {
+  int64_t offset_after(size_t file, int64_t offset, const Conversation& conversation) const {
     const auto tar = open_tar(file);
     for (const ConversationTurn& turn : conversation.turns) {
       if (turn.is_audio) offset = require_audio(*tar, offset, turn, conversation).end();
@@ -242,7 +242,7 @@ class ConversationStream : public LeafStream {
   LineFiles lines_;
   int64_t epoch_ = 0;
   PythonRandom random_;
-  std::string before_;  // the generator's state when the part was opened
+  std::string before_;  // the generator's state from when the part was opened
   std::vector<size_t> order_;
   size_t part_ = 0;
   bool is_open_ = false;

@@ -53,7 +53,7 @@ ConversationTurn turn_from(const std::string& role) {
   return turn;
 }
 
-/// Text before the mark, the audio, text behind it.
+/// Adds up to three turns: the text before the mark, the audio, and the text after the mark.
 void add_marked_turn(const ConversationTurn& turn, const std::string& mark,
                      const ConversationTurn& heard, std::vector<ConversationTurn>& turns) {
   const size_t at = turn.value.find(mark);
@@ -68,7 +68,7 @@ void add_marked_turn(const ConversationTurn& turn, const std::string& mark,
   add_text(stripped(rest.substr(0, rest.find(mark))));
 }
 
-/// Puts turns on the time line.
+/// Places turns on the time line.
 class Dialogue {
  public:
   explicit Dialogue(const Conversation& conversation) : conversation_(conversation) {}
@@ -107,7 +107,7 @@ class Dialogue {
     add_track(*turn.cut);
   }
 
-  /// The user's side is silent meanwhile.
+  /// Adds the agent's audio and silence of the same length for the user.
   void add_agent(const ConversationTurn& turn) {
     ++num_agent_turns_;
     add_supervision("agent", turn.text, turn.cut->duration_s);
@@ -147,7 +147,7 @@ class Dialogue {
   Cut finish() {
     Cut& first = cuts_.front();
     if (num_agent_turns_ == 0) add_silent_target(first);
-    // On the first cut's clock, which is the dialogue's where the dialogue begins with audio.
+    // Times become relative to the first cut, which is where the dialogue's audio begins.
     for (Supervision& turn : turns_) turn.start_s = round_time(turn.start_s - tracks_[0].offset_s);
     first.supervisions = std::move(turns_);
     for (const auto& [name, value] : conversation_.custom) first.set_custom(name, value);

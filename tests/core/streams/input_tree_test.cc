@@ -77,7 +77,7 @@ TEST_CASE("the patterns of all sources together stand for at most 4 million file
   const auto findings = findings_of(list, folder);
   REQUIRE(!findings.empty());
   CHECK(contains(findings[0], "[data/braces] "));
-  CHECK(contains(findings[0], "for more than 4 million names"));
+  CHECK(contains(findings[0], "to more than 4 million names"));
 }
 
 }  // namespace
