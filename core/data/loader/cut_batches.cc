@@ -23,7 +23,7 @@ struct LoaderSet {
   InputNode input;
 };
 
-/// They may stand in a set, where nobody reads them: the block's count.
+/// Options of sources. In a set nobody reads them, because the block's count.
 std::vector<std::string> names_of_source_options() {
   std::vector<std::string> names;
   for (const OptionRow& row : list_options<CutsSourceOptions>()) names.push_back(row.name);
@@ -90,7 +90,7 @@ class Reader {
     return parse_input(block, input, findings_);
   }
 
-  /// What NeMo shares among the sets is the block's.
+  /// Reads a set. Options that NeMo shares among sets are taken from the block.
   LoaderSet read_set(const std::string& name) {
     const std::string path = context_.path + "." + name;
     const Config& own = *block_.find(name);
@@ -200,7 +200,7 @@ class LoaderBatches : public CutBatches {
     if (text.empty()) return begin_epoch(0);
     try {
       const std::string json = unpacked_state(text, context_.path);
-      // Groups of groups give some levels each; buffers of cuts are lists of short numbers.
+      // The state is nested once per group of groups; buffers of cuts are lists of short numbers.
       constexpr JsonLimit kState{.any_values = 200'000, .bytes_per_value = 2, .depth = 1024};
       const auto state = parse_foreign_json<StreamState>(json, kState);
       if (state.at("version").get<int>() != 1) {
@@ -231,7 +231,7 @@ class LoaderBatches : public CutBatches {
   }
 
   std::shared_ptr<const Cut> make(const std::vector<int64_t>& key) const override {
-    // Parts of packed rows are named by keys of what is packed.
+    // The parts of a packed row have keys of the unpacked stream.
     return is_packed_ ? unpacked_->make(key) : sampler_->make(key);
   }
 
@@ -253,7 +253,7 @@ class LoaderBatches : public CutBatches {
     return stream;
   }
 
-  /// An endless source of which no cut passes the filters would be searched without end.
+  /// Throws if no cut of a set passes the filters; an endless source would be searched forever.
   void check_sets() {
     is_checked_ = true;
     for (const LoaderSet& set : sets_) {
@@ -286,7 +286,7 @@ class LoaderBatches : public CutBatches {
   bool repeats_ = true;
   bool at_end_ = false;
   bool is_checked_ = false;
-  bool is_empty_ = true;  // the pass has given nothing yet
+  bool is_empty_ = true;  // this pass has not given a batch yet
   int64_t epoch_ = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace s2s::data {
 namespace {
 
-/// A row while it grows.
+/// A row to which cuts are being added.
 struct Joined {
   std::vector<CutKey> parts;
   Cut cut;
@@ -47,8 +47,7 @@ class JoinSampler : public OneSampler {
     const int64_t count = take_front(key, static_cast<int64_t>(key.size()));
     Cut cut;
     for (int64_t i = 0; i < count; ++i) {
-      const auto length =
-          static_cast<size_t>(take_front(key, static_cast<int64_t>(key.size())));
+      const auto length = static_cast<size_t>(take_front(key, static_cast<int64_t>(key.size())));
       const CutPtr part = source().make(key.first(length));
       key = key.subspan(length);
       cut = i == 0 ? *part : joined(cut, *part);

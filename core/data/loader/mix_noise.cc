@@ -17,9 +17,9 @@
 namespace s2s::data {
 namespace {
 
-constexpr double kMargin = 0.05;  // s; lhotse's, so that no piece has no frames
+constexpr double kMargin = 0.05;  // s; lhotse's margin, so that no piece has 0 frames
 
-/// A piece of noise: from where in its cut; below 0: all of it.
+/// A piece of noise. A negative offset means the whole cut.
 struct Piece {
   CutItem item;
   double offset_s = -1;
@@ -85,8 +85,7 @@ class NoiseStream : public OneSource {
     for (int64_t i = 0; i < count; ++i) {
       Piece piece;
       piece.offset_s = std::bit_cast<double>(take_any(key));
-      const auto length =
-          static_cast<size_t>(take_front(key, static_cast<int64_t>(key.size())));
+      const auto length = static_cast<size_t>(take_front(key, static_cast<int64_t>(key.size())));
       piece.item.key.assign(key.begin(), key.begin() + static_cast<ptrdiff_t>(length));
       key = key.subspan(length);
       pieces.push_back(std::move(piece));
@@ -120,7 +119,8 @@ class NoiseStream : public OneSource {
     return std::move(*item);
   }
 
-  /// lhotse's streaming_shuffle of an endless stream, with the generator of everything else.
+  /// As lhotse's streaming_shuffle of an endless stream; it shares the generator with the other
+  /// draws.
   CutItem next_noise() {
     for (;;) {
       CutItem item = take_noise();

@@ -9,14 +9,14 @@
 namespace s2s::data {
 namespace {
 
-/// What names a cut that cannot be made.
+/// Names a cut that cannot be made, by its key.
 std::string name_of(const std::vector<int64_t>& key) {
   std::string name = "cut";
   for (const int64_t number : key) name += " " + std::to_string(number);
   return name;
 }
 
-/// A row's cuts, kept while they are read.
+/// The cuts of a row, which are kept while they are read.
 struct MadeRow {
   CutSequence sequence;
   std::vector<std::shared_ptr<const Cut>> cuts;

@@ -14,7 +14,7 @@ constexpr size_t kShortBytes = 400;
 constexpr size_t kMaxBytes = size_t{1} << 30;
 constexpr std::string_view kMark = "z:";
 
-/// Stops at the first character that is no digit. zlib has a checksum that finds other damage.
+/// Stops at the first character that is not base64. Other damage is found by zlib's checksum.
 std::string from_base64(std::string_view text) {
   std::string bytes;
   uint32_t word = 0;
@@ -51,7 +51,7 @@ std::string unpacked_state(const std::string& text, const std::string& path) {
   for (size_t i = 0; i < 8 && bytes.size() > 8; ++i) {
     size |= static_cast<uLongf>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   }
-  // Of a byte, deflate makes at most 1,032.
+  // Deflate expands one byte to at most 1,032 bytes.
   constexpr uLongf kMostRatio = 1032;
   if (bytes.size() <= 8 || size > kMaxBytes || size / kMostRatio > bytes.size()) {
     throw loader_errors::bad_state(path, "it is cut off");
