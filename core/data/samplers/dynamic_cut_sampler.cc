@@ -1,4 +1,4 @@
-// Batches in the order of the stream.   Source: lhotse dataset/sampling/dynamic.py.
+// Makes batches in the order of the stream.   Source: lhotse dataset/sampling/dynamic.py.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Several samplers behind one: in turns, or their batches joined.
+// Combines several samplers: takes turns between them, or joins their batches.
 // Source: lhotse dataset/sampling/round_robin.py, zip.py.
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace s2s::data {
 namespace {
 
-/// Several samplers behind one.
+/// A sampler that combines several others.
 class SamplerGroup : public BatchSampler {
  public:
   explicit SamplerGroup(std::vector<SamplerPtr> samplers) : samplers_(std::move(samplers)) {}
@@ -24,7 +24,7 @@ class SamplerGroup : public BatchSampler {
   SamplerCounts counts() const override;
 
  protected:
-  /// The sampler's next batch, with its number in front of the keys.
+  /// Returns the sampler's next batch, and puts the sampler's number in front of the keys.
   std::optional<SampledBatch> next_of(size_t number);
   size_t size() const { return samplers_.size(); }
   uint64_t mixed_with(const std::string& own) const;
@@ -151,7 +151,7 @@ class RoundRobinSampler : public SamplerGroup {
     left_in_turn_ = options_.num_ranks;
   }
 
-  // at_: among active_.
+  // at_ is an index into active_.
   void choose() {
     if (!is_random() || active_.size() == 1) {
       at_ = (at_ + 1) % active_.size();
