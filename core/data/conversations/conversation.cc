@@ -19,7 +19,7 @@ int64_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-/// A tag in a text would be taken for the place of an audio.
+/// Refuses the tag in a text, because it would be mistaken for an audio.
 void check_tags(const AudioConversation& conversation, const ConversationRules& rules) {
   for (const SpokenOrWritten& turn : conversation.turns) {
     if (turn.audio || count_of(turn.text, rules.audio_locator_tag) == 0) continue;
@@ -100,7 +100,7 @@ EncodedPrompt encode_conversation(const AudioConversation& conversation,
     const bool is_bare = turn.audio && turn.text.empty();
     turns.push_back({turn.role, is_bare ? rules.audio_locator_tag : turn.text});
   }
-  if (prompt.format == "llama2") {  // it has the system's text in the first turn of the user
+  if (prompt.format == "llama2") {  // its first user turn contains the system prompt
     prompt.system_prompt = conversation.system_prompt;
     if (turns.size() > 1 && turns.front().role == "system") {
       prompt.system_prompt = turns.front().text;

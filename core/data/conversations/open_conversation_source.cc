@@ -17,7 +17,7 @@ namespace {
 
 using data::ConversationRules;
 
-/// Keys of the data block that a conversation has a use for.
+/// Reads the keys of the data block that conversations use.
 DuplexDataOptions read_data_block(const DataContext& context, Findings findings) {
   DuplexDataOptions duplex;
   if (context.data == nullptr) return duplex;
@@ -41,9 +41,9 @@ ConversationRules rules_of(const data::DatasetOptions& options, const DuplexData
   return rules;
 }
 
-/// Where batches are measured in positions of the language model, their limits are, too (NeMo's
-/// MultimodalSamplingConstraint). What the rules have is taken out of the options, whose other
-/// readers have no use for it.
+/// If batches are measured in positions of the language model, limits are, too (NeMo's
+/// MultimodalSamplingConstraint). Options that the rules take over are removed, because other
+/// readers cannot use them.
 void take_over(data::CutBatchesOptions& o, const ConversationRules& rules,
                const std::string& path) {
   if (o.use_multimodal_sampling) {
@@ -61,14 +61,14 @@ void take_over(data::CutBatchesOptions& o, const ConversationRules& rules,
   o.use_multimodal_sampling = false;
 }
 
-/// `added`: prompts that are to be answered get these turns; null: batches to learn from.
+/// `added` is set for prompts to answer, and null for training data.
 std::unique_ptr<DataSource> open_source(const Config& block, const data::AddedTurns* added,
                                         const DataContext& context) {
   data::DatasetBlock read = data::read_dataset_block(block, context.path);
   const data::CutsSourceOptions options = read.options.source;
   const DuplexDataOptions duplex = read_data_block(context, read.findings);
   ConversationRules rules = rules_of(read.options, duplex, context.path);
-  // A finite set is a validation's, which may compare answers.
+  // A finite set is for validation, which may compare answers.
   rules.has_prompts = added != nullptr || !options.repeat;
   rules.needs_answer = added == nullptr;
   if (added != nullptr) rules.added = *added;

@@ -13,7 +13,7 @@
 namespace s2s::data {
 namespace {
 
-/// What stands around the text of a role. BOS and EOS are ids, never text.
+/// The texts around a text of each role. BOS and EOS are ids and never text.
 struct RoleTemplate {
   std::string role;
   std::string before, after;
@@ -24,10 +24,10 @@ struct PromptFormat {
   std::string name;
   std::vector<RoleTemplate> roles;
   std::string preamble = {};      // text at the beginning
-  std::string answer_begin = {};  // text behind an open conversation
+  std::string answer_begin = {};  // text after an open conversation
   bool has_bos = false;           // at the beginning
-  bool has_eos = false;           // behind a conversation that ends with an answer
-  bool counts_last_only = false;  // the loss
+  bool has_eos = false;           // after a conversation that ends with an answer
+  bool counts_last_only = false;  // the loss counts the last answer only
 };
 
 PromptFormat qwen(const std::string& name) {

@@ -1,5 +1,5 @@
 #pragma once
-// Conversations that are to be answered, from the files of data sets.
+// Opens conversations that a model is asked to answer.
 
 #include <memory>
 #include <optional>
@@ -12,14 +12,14 @@
 
 namespace s2s::data {
 
-/// The entry of `input_cfg` for a file of cuts, of NeMo's manifests or of conversations (JSONL,
-/// also compressed), by the keys of its first line; for a .yaml file the entry that refers to it.
-/// For a folder, Shar's if it has files of cuts. Nothing for anything else.
+/// Returns the entry of `input_cfg` for a file. The keys of the first line say whether it has cuts,
+/// NeMo's entries or conversations (JSONL, also compressed). A .yaml file is included, and a folder
+/// with files of cuts is Shar. Returns nothing for anything else.
 /// Errors: [data/missing-file], [data/gzip].
 std::optional<Config> input_of(const std::string& path);
 
-/// The source `conversations` (open_conversation_source) with `added` turns, in which cuts need no
-/// answer and batches have prompt_ids.
+/// Opens the source `conversations` (open_conversation_source) with `added` turns. Its cuts need no
+/// answer, and its batches have prompt_ids.
 std::unique_ptr<DataSource> open_prompt_source(const Config& block, const AddedTurns& added,
                                                const DataContext& context);
 

@@ -14,13 +14,13 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Python's text.split(mark)[1].
+/// Returns Python's text.split(mark)[1].
 std::string second_part(const std::string& text, const std::string& mark) {
   const std::string rest = text.substr(text.find(mark) + mark.size());
   return rest.substr(0, rest.find(mark));
 }
 
-/// Tells one of the turns that are not answers; draws the turn, then the side.
+/// Marks one of the turns that are not answers. Draws first the turn, then the side of its text.
 class Marks {
  public:
   Marks(std::vector<PromptTurn>& turns, PythonRandom& random, const std::string& place)
