@@ -55,7 +55,7 @@ ConversationTurn turn_from(const std::string& role) {
 
 /// Adds up to three turns: the text before the mark, the audio, and the text after the mark.
 void add_marked_turn(const ConversationTurn& turn, const std::string& mark,
-                     const ConversationTurn& heard, std::vector<ConversationTurn>& turns) {
+                     const ConversationTurn& audio_turn, std::vector<ConversationTurn>& turns) {
   const size_t at = turn.value.find(mark);
   const std::string rest = turn.value.substr(at + mark.size());
   const auto add_text = [&](const std::string& text) {
@@ -64,7 +64,7 @@ void add_marked_turn(const ConversationTurn& turn, const std::string& mark,
     turns.back().value = text;
   };
   add_text(stripped(turn.value.substr(0, at)));
-  turns.push_back(heard);
+  turns.push_back(audio_turn);
   add_text(stripped(rest.substr(0, rest.find(mark))));
 }
 
@@ -259,12 +259,12 @@ Conversation parse_share_gpt(const std::string& text, const std::string& file, i
                                         fmt::format("'{}' without sound or ori_sound", *mark),
                                         "the path of the audio");
     }
-    ConversationTurn heard = turn;
-    heard.is_audio = true;
-    heard.value = audio;
-    heard.offset_s = maybe_number(item, "offset").value_or(0);
-    heard.duration_s = maybe_number(item, "duration");
-    add_marked_turn(turn, *mark, heard, conversation.turns);
+    ConversationTurn audio_turn = turn;
+    audio_turn.is_audio = true;
+    audio_turn.value = audio;
+    audio_turn.offset_s = maybe_number(item, "offset").value_or(0);
+    audio_turn.duration_s = maybe_number(item, "duration");
+    add_marked_turn(turn, *mark, audio_turn, conversation.turns);
   }
   return conversation;
 }
