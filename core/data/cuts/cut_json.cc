@@ -13,7 +13,7 @@
 namespace s2s::data {
 namespace {
 
-/// Names what a line is that is no cut. lhotse tells its manifests apart by the same keys.
+/// Guesses what a line is that is not a cut. lhotse distinguishes its manifests by the same keys.
 std::string looks_like(const JsonFields& line) {
   if (line.find("audio_filepath")) return "a NeMo manifest line";
   if (line.find("sources")) return "a recording";
@@ -85,7 +85,7 @@ void parse_padding(const JsonFields& fields, Cut& cut) {
 
 Cut parse_fields(const JsonFields& fields, Cut::Kind kind, Leniencies& leniencies);
 
-/// The track's `type` is the kind of its cut. Older files have the type in the cut only.
+/// The track's `type` is the kind of its cut. In older files only the cut has the type.
 MixTrack parse_track(const JsonFields& fields, const Cut& mix, Leniencies& leniencies) {
   MixTrack track;
   const auto cut = fields.find("cut");

@@ -21,7 +21,7 @@ auto* find_in(Members& members, const std::string& name) {
   return it == members.end() ? nullptr : &it->second;
 }
 
-/// JSON of a custom field; nothing when it is a recording or an array.
+/// Returns a custom field as JSON, or nothing if it is a recording or an array.
 std::optional<data::JsonValue> custom_json(const Cut& cut, const std::string& name) {
   const CustomValue* value = cut.find_custom(name);
   const JsonText* json = value == nullptr ? nullptr : std::get_if<JsonText>(value);
