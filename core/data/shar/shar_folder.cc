@@ -1,4 +1,4 @@
-// Which shards a Shar set has.
+// Lists the shards of a Shar set.
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ bool has_shard_extension(const std::string& name, bool is_cuts) {
   return !is_cuts && (name.ends_with(".tar") || name.ends_with(".tar.gz"));
 }
 
-/// "000012" of "cuts.000012.jsonl.gz"; "" without.
+/// Returns "000012" of "cuts.000012.jsonl.gz", and "" without a number.
 std::string shard_number(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   const size_t first = name.find('.');
@@ -59,7 +59,7 @@ std::string counts_text(const SharShards& shards) {
   return text;
 }
 
-/// The first number that one of two lists has and the other has not.
+/// Returns the first number that is in only one of two lists.
 std::string first_difference(const std::vector<std::string>& cuts, const std::string& field,
                              const std::vector<std::string>& paths) {
   for (size_t i = 0; i < std::max(cuts.size(), paths.size()); ++i) {
@@ -73,7 +73,8 @@ std::string first_difference(const std::vector<std::string>& cuts, const std::st
   return "";
 }
 
-/// Every number that any field has, for each field: what is missing is named as the others are.
+/// Gives every field all numbers that any field has. Names of missing shards follow those of the
+/// others.
 void name_missing_shards(std::map<std::string, std::vector<std::string>>& by_field) {
   std::set<std::string> numbers;
   for (const auto& [field, paths] : by_field) {
