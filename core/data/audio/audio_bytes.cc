@@ -85,8 +85,8 @@ struct WaveChunk {
   bool is(const char* other) const { return std::memcmp(name, other, 4) == 0; }
 };
 
-/// Chunks of a RIFF or RF64 file: four letters, the size, that many bytes and one more after an odd
-/// size. `visit` returns false to stop.
+/// Visits the chunks of a RIFF or RF64 file: four letters, the size, the data, and a padding byte
+/// if the size is odd. `visit` returns false to stop.
 template <class Visit>
 void for_each_wave_chunk(const AudioBytes& bytes, const Visit& visit) {
   constexpr int kMostChunks = 10'000;
@@ -103,8 +103,8 @@ void for_each_wave_chunk(const AudioBytes& bytes, const Visit& visit) {
   }
 }
 
-/// libsndfile looks for parts of a list as far as its size says, also behind the file's end: 75
-/// bytes kept it busy for minutes.
+/// Refuses lists that are longer than the file. libsndfile trusts the size of a list, and a file of
+/// 75 bytes kept it busy for minutes.
 void refuse_long_lists(const AudioBytes& bytes) {
   constexpr int64_t kMostMissing = int64_t{1} << 20;
   for_each_wave_chunk(bytes, [&](const WaveChunk& chunk) {
@@ -119,7 +119,7 @@ void refuse_long_lists(const AudioBytes& bytes) {
 
 }  // namespace
 
-/// What libsndfile calls.
+/// The functions that libsndfile calls.
 struct AudioBytesCalls {
   static AudioBytes& of(void* bytes) { return *static_cast<AudioBytes*>(bytes); }
   static sf_count_t size(void* bytes) { return of(bytes).size(); }
@@ -145,8 +145,8 @@ int64_t AudioBytes::read_at(int64_t position, char* to, int64_t count) const {
   return count == 0 ? 0 : copy(position, to, count);
 }
 
-// libsndfile keeps the reason of an open that failed in one place for all threads, and every open
-// clears it. Who wants the reason opens again while nobody else does.
+// libsndfile stores the reason of a failed open in one place for all threads, and every open clears
+// it. To get the reason, the file is opened again while no other thread opens one.
 SNDFILE* AudioBytes::open(SF_INFO& info) {
   refuse_long_lists(*this);
   SF_VIRTUAL_IO calls = {AudioBytesCalls::size, AudioBytesCalls::seek, AudioBytesCalls::read,
@@ -180,7 +180,8 @@ std::unique_ptr<AudioBytes> bytes_of_memory(std::shared_ptr<const std::string> b
 }
 
 int64_t promised_wave_samples(const AudioBytes& bytes) {
-  constexpr uint32_t kUnknownLength = 0x7FFFF000;  // and more: written to a pipe
+  /// This and greater sizes mean that the file was written to a pipe.
+  constexpr uint32_t kUnknownLength = 0x7FFFF000;
   int64_t frame_bytes = 0, promised = 0;
   for_each_wave_chunk(bytes, [&](const WaveChunk& chunk) {
     if (chunk.is("fmt ")) {
