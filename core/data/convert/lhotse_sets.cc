@@ -1,5 +1,5 @@
-// Lhotse's recordings and supervisions as cuts: those of CutSet.from_manifests, and of recordings
-// with two speakers on two channels duplex cuts.
+// Lhotse's recordings and supervisions as the cuts that CutSet.from_manifests makes, and recordings
+// of two speakers on two channels as duplex cuts.
 
 #include <algorithm>
 #include <filesystem>
@@ -45,7 +45,7 @@ class LhotseSets : public Importer {
   uint64_t fingerprint_ = 0;
 };
 
-/// "recordings_train.jsonl.gz" -> "supervisions_train.jsonl.gz", when it is there.
+/// Returns "supervisions_train.jsonl.gz" for "recordings_train.jsonl.gz" if that file exists.
 std::string supervisions_beside(const std::string& recordings) {
   const fs::path path(recordings);
   std::string name = path.filename().string();
@@ -90,7 +90,7 @@ std::optional<Piece> LhotseSets::next() {
   do {
     if (!recordings_->next(line.text)) {
       if (supervisions_.empty()) return std::nullopt;
-      // What no recording claimed.
+      // Reports supervisions whose recording was not found.
       const auto left = supervisions_.begin();
       const Error error = convert_errors::no_recording(
           supervisions_path_ + ":" + std::to_string(left->second.front().number), left->first,
@@ -149,7 +149,7 @@ Cut LhotseSets::make(const Line& line, int64_t index) const {
   return cut;
 }
 
-/// The user's channel is the cut's, the agent's is that of `target_audio`.
+/// The cut has the user's channel, and `target_audio` has the agent's.
 void LhotseSets::make_duplex(Cut& cut) const {
   for (const int64_t channel : {options_.user_channel, options_.agent_channel}) {
     if (std::find(cut.channels.begin(), cut.channels.end(), channel) == cut.channels.end()) {
