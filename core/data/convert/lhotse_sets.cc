@@ -56,7 +56,7 @@ std::string supervisions_beside(const std::string& recordings) {
   return fs::exists(beside) ? beside.string() : "";
 }
 
-std::string recording_of(const std::string& line, const data::LinePlace& place, const char* key) {
+std::string recording_of(const std::string& line, const data::LineLocation& place, const char* key) {
   return data::JsonFields(data::parse_json_line(line, place), place).text(key);
 }
 
@@ -80,7 +80,7 @@ void LhotseSets::read_supervisions() {
   data::LineReader reader(supervisions_path_);
   for (std::string text; reader.next(text);) {
     if (text.find_first_not_of(" \t") == std::string::npos) continue;
-    const data::LinePlace place{supervisions_path_, reader.line()};
+    const data::LineLocation place{supervisions_path_, reader.line()};
     supervisions_[recording_of(text, place, "recording_id")].push_back({text, reader.line()});
   }
 }
@@ -101,7 +101,7 @@ std::optional<Piece> LhotseSets::next() {
   } while (line.text.find_first_not_of(" \t") == std::string::npos);
   line.number = recordings_->line();
   const int64_t index = index_++;
-  const data::LinePlace place{recordings_path_, line.number};
+  const data::LineLocation place{recordings_path_, line.number};
   const std::string id = recording_of(line.text, place, "id");
   std::vector<Line> turns;
   if (auto node = supervisions_.extract(id)) turns = std::move(node.mapped());
@@ -122,7 +122,7 @@ std::optional<Piece> LhotseSets::next() {
 std::vector<Supervision> LhotseSets::supervisions(const std::vector<Line>& lines) const {
   std::vector<Supervision> turns;
   for (const Line& line : lines) {
-    const data::LinePlace place{supervisions_path_, line.number};
+    const data::LineLocation place{supervisions_path_, line.number};
     data::Leniencies ignored;
     turns.push_back(data::parse_supervision(
         data::JsonFields(data::parse_json_line(line.text, place), place), ignored));
@@ -135,7 +135,7 @@ std::vector<Supervision> LhotseSets::supervisions(const std::vector<Line>& lines
 
 /// Source: lhotse cut/set.py create_cut_set_eager (id, channels, the whole recording).
 Cut LhotseSets::make(const Line& line, int64_t index) const {
-  const data::LinePlace place{recordings_path_, line.number};
+  const data::LineLocation place{recordings_path_, line.number};
   data::Leniencies ignored;
   Cut cut;
   cut.manifest = recordings_path_;

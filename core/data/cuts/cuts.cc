@@ -66,7 +66,7 @@ int64_t Cut::sample_rate_hz() const {
   }
   if (kind == Kind::kPadding) return padding ? padding->sample_rate_hz : 0;
   if (features) {
-    const data::LinePlace here{manifest, line, "features"};
+    const data::LineLocation here{manifest, line, "features"};
     const data::JsonFields fields(data::parse_json_line(features->manifest.text, here), here);
     return fields.integer("sampling_rate");
   }

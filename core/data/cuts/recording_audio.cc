@@ -246,7 +246,7 @@ at::Tensor load_impulse_response(const nlohmann::json& manifest,
                                  const std::vector<int64_t>& channels,
                                  std::optional<double> duration_s, const std::string& place,
                                  ResamplerBank& resamplers) {
-  const LinePlace at = {place};
+  const LineLocation at = {place};
   Leniencies ignored;
   const bool is_cut = manifest.contains("recording");
   const std::string text = (is_cut ? manifest["recording"] : manifest).dump();

@@ -73,7 +73,7 @@ StoredArray stored_array(const std::string& text, const Item& item) {
 
 CustomValue stored_value(const Item& item) {
   const std::string text = item.tar.data(item.pair.manifest);
-  const LinePlace place{item.place, 1};
+  const LineLocation place{item.place, 1};
   const JsonFields fields(parse_json_line(text, place), place);
   if (fields.find("sources")) return stored_recording(fields, item);
   return stored_array(text, item);
@@ -227,7 +227,7 @@ void OpenShard::attach(Cut& cut, const Field& field, const files::TarPairs& tar,
 void OpenShard::attach(Cut& cut, const Field& field, const files::LineFile& lines,
                        int64_t row) const {
   const std::string text = lines.line(row);
-  const LinePlace place{field.path, row + 1};
+  const LineLocation place{field.path, row + 1};
   const JsonFields fields(parse_json_line(text, place), place);
   const auto value = fields.find(field.name);
   if (!value) return;

@@ -18,7 +18,7 @@ using Object = simdjson::dom::object;
 
 class LineParser {
  public:
-  LineParser(const DocumentOptions& options, const LinePlace& place)
+  LineParser(const DocumentOptions& options, const LineLocation& place)
       : options_(options), place_(place) {}
 
   TextLine parse(JsonValue json) {
@@ -304,7 +304,7 @@ class LineParser {
   }
 
   const DocumentOptions& options_;
-  const LinePlace& place_;
+  const LineLocation& place_;
   Object object_;
   Keys keys_ = Keys::kText;
 };
@@ -313,12 +313,12 @@ class LineParser {
 
 TextLine parse_text_line(const std::string& line, const DocumentOptions& options,
                          const std::string& file, int64_t line_number) {
-  const LinePlace place{file, line_number};
+  const LineLocation place{file, line_number};
   return LineParser(options, place).parse(parse_json_line(line, place));
 }
 
 std::vector<std::string> unread_keys(const std::string& line, const DocumentOptions& options) {
-  const LinePlace place{"", 1};
+  const LineLocation place{"", 1};
   LineParser parser(options, place);
   try {
     parser.parse(parse_json_line(line, place));
@@ -330,13 +330,13 @@ std::vector<std::string> unread_keys(const std::string& line, const DocumentOpti
 
 TextLine parse_prompt_line(const std::string& line, const DocumentOptions& options,
                            const std::string& file, int64_t line_number) {
-  const LinePlace place{file, line_number};
+  const LineLocation place{file, line_number};
   return LineParser(options, place).parse_prompt(parse_json_line(line, place));
 }
 
 TextLine parse_messages(const std::string& json, const std::string& place) {
   ChatReader reader(place);
-  reader.add_list(parse_json_line(json, LinePlace{place, 1}));
+  reader.add_list(parse_json_line(json, LineLocation{place, 1}));
   return reader.take();
 }
 
