@@ -139,7 +139,7 @@ TEST_CASE("a set of which nothing is learned ends at the start with the reason")
                         "\n"),
                  "what the assistant says has the weight 0"));
   CHECK(contains(reason("{\"prompt\": \"abcdefgh\", \"response\": \"x\"}\n", 5),
-                 "in 1 the response begins behind max_seq_len (5 tokens)"));
+                 "in 1 the response begins after max_seq_len (5 tokens)"));
 }
 
 TEST_CASE("many documents of which nothing is learned are a warning") {
