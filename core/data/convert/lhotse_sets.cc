@@ -56,7 +56,8 @@ std::string supervisions_beside(const std::string& recordings) {
   return fs::exists(beside) ? beside.string() : "";
 }
 
-std::string recording_of(const std::string& line, const data::LineLocation& place, const char* key) {
+std::string recording_of(const std::string& line, const data::LineLocation& place,
+                         const char* key) {
   return data::JsonFields(data::parse_json_line(line, place), place).text(key);
 }
 

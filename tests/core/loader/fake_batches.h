@@ -71,8 +71,7 @@ class FakeBatches : public CutBatches {
   std::shared_ptr<const Cut> make(const std::vector<int64_t>& key) const override {
     Cut cut;
     cut.id = "s" + std::to_string(set_.seed) + "e" + std::to_string(key[0]) + "b" +
-             std::to_string(key[1]) + "r" + std::to_string(key[2]) + "p" +
-             std::to_string(key[3]);
+             std::to_string(key[1]) + "r" + std::to_string(key[2]) + "p" + std::to_string(key[3]);
     cut.duration_s = set_.parts > 1 ? 0.8 : 0.4 + 0.1 * static_cast<double>(key[2]);
     cut.manifest = "made-up.jsonl";
     cut.line = 1 + key[1];
