@@ -15,7 +15,7 @@ std::optional<uint32_t> digit_of(char c, uint32_t base) {
   return value < base ? std::optional(value) : std::nullopt;
 }
 
-/// The number at the front of `text`, of `least` to `most` digits, which are removed.
+/// Removes a number of `least` to `most` digits from the front of `text`.
 std::optional<uint32_t> take_number(std::string_view& text, uint32_t base, size_t least,
                                     size_t most) {
   uint32_t number = 0;
@@ -30,7 +30,7 @@ std::optional<uint32_t> take_number(std::string_view& text, uint32_t base, size_
   return number;
 }
 
-/// Behind a backslash. Empty: it is no escape.
+/// Parses an escape after its backslash. Nothing: it is not an escape.
 std::optional<std::string> take_escape(std::string_view& text, int64_t line) {
   constexpr std::string_view kNames = "\\'\"abfnrtv", kValues = "\\'\"\a\b\f\n\r\t\v";
   const char c = text.front();

@@ -165,7 +165,7 @@ MarkedText strip(const MarkedText& text, Side side, const std::string* chars) {
 MarkedText with_case(const MarkedText& text, Case wanted) {
   TextBuilder out;
   std::string_view rest = text.bytes();
-  bool is_first = true;  // of the text, or of a word
+  bool is_first = true;  // first of the text, or of a word
   while (!rest.empty()) {
     const Utf8Character character = first_character(rest);
     const bool is_swapped_up =
@@ -210,7 +210,7 @@ size_t take_size(std::string_view& rest) {
   return size;
 }
 
-/// The field at the front, behind its %.
+/// Removes the field at the front, whose % is already removed.
 FormatField take_field(std::string_view& rest) {
   FormatField field;
   if (rest.starts_with('(')) {
@@ -244,7 +244,7 @@ std::string formatted_number(const FormatField& field, const Value& value) {
   std::string pattern = "%" + field.flags + std::to_string(field.width);
   if (field.precision) pattern += "." + std::to_string(*field.precision);
   if (field.width == 0) pattern = "%" + field.flags + pattern.substr(2 + field.flags.size());
-  std::array<char, 2400> text{};  // the widest number, and the widest field
+  std::array<char, 2400> text{};  // fits the widest number and the widest field
   if (std::string_view("feEgG").find(field.kind) != std::string_view::npos) {
     pattern += field.kind;
     std::snprintf(text.data(), text.size(), pattern.c_str(), value.number());
