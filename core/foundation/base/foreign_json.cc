@@ -8,9 +8,8 @@
 namespace s2s {
 namespace {
 
-/// Of the characters of a JSON text that stand outside its strings, calls visit(character) for
-/// each, in order, until it returns false. True when it never did. The text may be broken, or no
-/// JSON at all.
+/// Calls visit(character) for each character outside of strings, in order, until it returns false.
+/// Returns whether it never did. The text may be damaged, or not be JSON at all.
 template <class Visit>
 bool scan_json(std::string_view text, const Visit& visit) {
   JsonScan scan;
@@ -20,13 +19,13 @@ bool scan_json(std::string_view text, const Visit& visit) {
   return true;
 }
 
-/// The first value of a list or object follows its bracket, every other one a comma.
+/// The first value of a list or object comes after its bracket, every other one after a comma.
 bool begins_value(char c) { return c == '[' || c == '{' || c == ','; }
 
-/// Counts what the objects of a text cost that keep their order.
+/// Counts the comparisons in objects that keep the order of their members.
 class MemberCount {
  public:
-  /// False once all objects take more comparisons than one of `max_members` members.
+  /// Returns false once all objects take more comparisons than one of `max_members` members.
   bool visit(char c, size_t max_members) {
     if (c == '[' || c == '{') {
       members_.push_back(0);
@@ -40,7 +39,7 @@ class MemberCount {
   }
 
  private:
-  std::vector<size_t> members_ = {0};  // of each level that is open
+  std::vector<size_t> members_ = {0};  // for each open level
   size_t comparisons_ = 0;
 };
 

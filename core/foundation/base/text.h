@@ -17,7 +17,7 @@ inline bool contains(const std::vector<std::string>& list, std::string_view text
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-/// The letters A to Z in lower case; the others as they are, in any locale.
+/// Converts the letters A to Z to lower case, independent of the locale.
 inline std::string lower(std::string text) {
   for (char& c : text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -25,27 +25,27 @@ inline std::string lower(std::string text) {
   return text;
 }
 
-/// What Python's str.strip takes away of ASCII.
+/// The ASCII characters that Python's str.strip removes.
 constexpr std::string_view kPythonBlanks = " \t\r\n\v\f";
 
-/// `text` without the characters of `blanks` at both ends.
+/// Removes the characters of `blanks` from both ends.
 inline std::string stripped(const std::string& text, std::string_view blanks = " \t\r\n") {
   const size_t first = text.find_first_not_of(blanks);
   if (first == std::string::npos) return "";
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Whether a line has nothing but spaces, tabs and a carriage return.
+/// Whether a line has only spaces, tabs and a carriage return.
 inline bool is_blank_line(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-/// `text` before its first line break.
+/// Returns `text` up to its first line break.
 inline std::string first_line_in(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// Two digits, 0 to 9 and a to f, for each byte.
+/// Returns two digits, 0 to 9 and a to f, for each byte.
 inline std::string hexadecimal(std::string_view bytes) {
   std::string text;
   for (const char byte : bytes) {
@@ -54,14 +54,14 @@ inline std::string hexadecimal(std::string_view bytes) {
   return text;
 }
 
-/// "a, b, c" of a list, with `separator` between two texts.
+/// Joins a list: "a, b, c" for the separator ", ".
 inline std::string joined(const std::vector<std::string>& list, std::string_view separator) {
   std::string out;
   for (const std::string& text : list) out.append(out.empty() ? "" : separator).append(text);
   return out;
 }
 
-/// `text` as it stands in HTML, between tags or in a quoted attribute.
+/// Escapes `text` for HTML, between tags or in a quoted attribute.
 inline std::string escape_html(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -81,7 +81,7 @@ inline std::string escape_html(std::string_view text) {
 constexpr std::string_view kBase64Digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Base64 of RFC 4648, with padding.
+/// Encodes as base64 of RFC 4648, with padding.
 inline std::string to_base64(std::string_view bytes) {
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
