@@ -28,7 +28,7 @@ void check_tags(const AudioConversation& conversation, const ConversationRules& 
                       [](const SpokenOrWritten& other) { return other.audio != nullptr; });
     throw conversation_errors::prompt(
         conversation.place, rules.prompt_format,
-        fmt::format("a text turn contains the tag {}, which stands for an audio; the conversation "
+        fmt::format("a text turn contains the tag {}, which marks an audio; the conversation "
                     "has {} audio turns",
                     rules.audio_locator_tag, num_audios),
         "the audio as a turn of its own, or the text without the tag");

@@ -83,12 +83,12 @@ json parse(const std::string& text, const std::string& path) {
   } catch (const json::parse_error& error) {
     std::string reason = error.what();  // "[...] parse error at line 1, column 9: ..."
     const size_t at = reason.find("at line ");
-    constexpr std::string_view kNoPlace = "parse error: ";
-    const size_t what = reason.find(kNoPlace);
+    constexpr std::string_view kParserPrefix = "parse error: ";
+    const size_t what = reason.find(kParserPrefix);
     if (at != std::string::npos) {
       reason = reason.substr(at);
     } else if (what != std::string::npos) {
-      reason = "(" + reason.substr(what + kNoPlace.size()) + ")";
+      reason = "(" + reason.substr(what + kParserPrefix.size()) + ")";
     }
     throw convert_errors::transcript(path, "this is not JSON " + reason, kExpectedJson);
   }

@@ -145,7 +145,7 @@ std::optional<PaddedLength> padded_length(const Cut& cut, const PadOptions& opti
   return PaddedLength{duration_s, frames_of(duration_s), options.num_samples};
 }
 
-Cut silence_behind(const Cut& cut, const PaddedLength& length, const PadOptions& options) {
+Cut silence_after(const Cut& cut, const PaddedLength& length, const PadOptions& options) {
   Cut silence;
   silence.kind = Kind::kPadding;
   silence.id = data::derived_id(cut.id, "padding", {length.duration_s});
@@ -197,7 +197,7 @@ Cut pad(const Cut& cut, const PadOptions& options) {
   S2S_ASSERT(num_given == 1, "one of duration_s, num_frames and num_samples is given");
   const std::optional<PaddedLength> length = padded_length(cut, options);
   if (!length) return cut;
-  const Cut silence = silence_behind(cut, *length, options);
+  const Cut silence = silence_after(cut, *length, options);
   const KeepId left = options.preserve_id ? KeepId::kLeft : KeepId::kNone;
   const KeepId right = options.preserve_id ? KeepId::kRight : KeepId::kNone;
   if (options.direction == Direction::kRight) return append(cut, silence, {}, left);

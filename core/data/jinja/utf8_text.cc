@@ -46,7 +46,7 @@ bool is_kind(uint32_t code, CharacterKind kind) {
   return kind == kDigits ? category == UTF8PROC_CATEGORY_ND : is_letter(code) || is_number;
 }
 
-bool begins_behind(uint32_t code) {
+bool begins_word_after(uint32_t code) {
   constexpr std::string_view kSigns = "-({[<";
   return is_space(code) || (code < 0x80 && kSigns.find(static_cast<char>(code)) != kSigns.npos);
 }
@@ -181,7 +181,7 @@ MarkedText with_case(const MarkedText& text, Case wanted) {
       out += rest.substr(0, character.num_bytes);
     }
     is_first = wanted == Case::kTitle ? !is_letter(character.code)
-                                      : wanted == Case::kWords && begins_behind(character.code);
+                                      : wanted == Case::kWords && begins_word_after(character.code);
     rest.remove_prefix(character.num_bytes);
   }
   const bool keeps_places = out.size() == text.size();
