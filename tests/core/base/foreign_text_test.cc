@@ -49,7 +49,7 @@ TEST_CASE("small files are read whole, and nothing else is read") {
   CHECK(read_small_file("/proc/self/cmdline").find("test") != std::string::npos);  // has no size
 }
 
-TEST_CASE("JSON is parsed up to a depth, whatever stands in its strings") {
+TEST_CASE("JSON is parsed up to a depth, whatever its strings contain") {
   CHECK(is_json_depth_within(nested(kJsonDepth)));
   CHECK_FALSE(is_json_depth_within(nested(kJsonDepth + 1)));
   CHECK(is_json_depth_within("\"" + nested(1000) + "\\\"" + nested(1000) + "\""));
@@ -119,7 +119,7 @@ TEST_CASE("what goes to a terminal has no controls of somebody else") {
   CHECK(printable(std::string("\0", 1)) == "\\x00");
 }
 
-TEST_CASE("a link that leaves its folder is told from one that stays") {
+TEST_CASE("a link out of its folder differs from one inside it") {
   namespace fs = std::filesystem;
   const TemporaryFolder parent;
   const fs::path model = parent.path() / "models--a--b";

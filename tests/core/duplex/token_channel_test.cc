@@ -130,7 +130,7 @@ TEST_CASE("time marks and surplus white space leave the text") {
   CHECK(s2s::clean_text("x<|1|>y") == "xy");
 }
 
-TEST_CASE("the word channel writes each word behind its end, and words wait for one another") {
+TEST_CASE("the word channel writes each word after its end, and words wait for one another") {
   Supervision spoken = turn("user", 0, 1, "two three");
   spoken.set_words({{"two", 0.0, 0.16}, {"three", 0.16, 0.08}});
   const TableTokenizer tokenizer({{"two", {20, 21}}, {"three", {30, 31, 32}}});

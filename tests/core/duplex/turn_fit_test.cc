@@ -208,7 +208,7 @@ TEST_CASE("turns over silence are counted") {
   CHECK(fit.user.is_empty);
 }
 
-TEST_CASE("the same sound in both channels is told from crosstalk") {
+TEST_CASE("the same sound in both channels differs from crosstalk") {
   DialogueSound mixed(kDuration_s, kUser, 1);
   mixed.add_crosstalk(DialogueSound(kDuration_s, kAgent, 2), 0);
   mixed.add_noise(-60);

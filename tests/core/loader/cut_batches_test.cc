@@ -258,7 +258,7 @@ TEST_CASE("other texts of a cut have another form than those that can be read") 
   CHECK(good->next()->rows[0].cuts[0].cut->supervisions[0].text == "hola");
 }
 
-TEST_CASE("mistakes in a block are told together") {
+TEST_CASE("mistakes in a block are reported together") {
   const auto message = [](const std::string& yaml) {
     try {
       open_text(yaml);

@@ -68,7 +68,7 @@ std::vector<CutItem> take(CutStream& stream, size_t count) {
   return items;
 }
 
-/// Conversations are dialogues here: NeMo's own list of their cuts is compared. Silence behind a
+/// Conversations are dialogues here: NeMo's own list of their cuts is compared. Silence after a
 /// recording is a track here and part of a new recording there.
 Json fields_like(const Json& expected, const Cut& cut) {
   if (!expected.contains("audio")) {
@@ -165,7 +165,7 @@ TEST_CASE("audio of dialogues that were made of other data can be loaded") {
   }
 }
 
-TEST_CASE("a conversation's turns stand one behind the other") {
+TEST_CASE("a conversation's turns follow each other") {
   const Json& talks = *std::find_if(
       loader_cases::all().at("streams").begin(), loader_cases::all().at("streams").end(),
       [](const Json& test_case) { return test_case.at("name") == "talks"; });

@@ -90,7 +90,7 @@ TEST_CASE("pairs go on from any position, and are made from their keys") {
   CHECK_FALSE(first->next().has_value());
 }
 
-TEST_CASE("sources and targets that do not go in step are told") {
+TEST_CASE("sources and targets that are not in step are reported") {
   const StreamPtr other = dialogues({spoken("a", 0, 1, "x")}, {spoken("b", 0, 1, "y")});
   CHECK_THROWS_WITH_AS(other->next(), doctest::Contains("the target in its place is 'b'"), Error);
   const StreamPtr fewer = dialogues({spoken("a", 0, 1, "x")}, {});
