@@ -14,8 +14,8 @@
 namespace s2s {
 
 /// Opens the files that a data set's block names and checks their first lines
-/// (core/docs/reference/data_text.md). Allows the commands that stand in the block. The tokenizer
-/// has to live on. Batches have text_BT, text_labels_BT, documents and ids.
+/// (core/docs/reference/data_text.md). Allows the commands in the block. The tokenizer must outlive
+/// the source. Batches have text_BT, text_labels_BT, documents and ids.
 /// Errors: all findings of the block together, [data/text-path], [data/no-tokenizer],
 /// [tokenizer/special-ids], those of files and lines.
 std::unique_ptr<DataSource> open_text_source(const Config& block, const DataContext& context);
