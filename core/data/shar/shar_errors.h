@@ -10,7 +10,7 @@
 namespace s2s::shar_errors {
 
 Error missing_folder(const std::string& folder);
-/// The field has no file, or a mapping lacks the field `cuts`.
+/// The field has no file.
 Error no_field(const std::string& folder, const std::string& field,
                const std::vector<std::string>& fields);
 /// `counts`: "cuts 4, recording 3"; `problem`: "there is no recording.000002".

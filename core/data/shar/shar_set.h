@@ -30,13 +30,6 @@ SharShards list_shar(const std::string& folder,
                      const std::optional<std::vector<std::string>>& fields = {},
                      bool name_missing = false);
 
-/// Lists shards from a mapping field -> patterns ("d/cuts.{000000..000127}.jsonl.gz", _OP_ _CL_), a
-/// form of the option `shar_path`. `place` is for messages.
-/// Errors: [data/shar-field] without cuts, [data/shar-shards], [data/braces].
-SharShards expand_shar(
-    const std::vector<std::pair<std::string, std::vector<std::string>>>& patterns,
-    const std::string& place);
-
 class OpenShard;
 class OpenShards;
 
