@@ -40,9 +40,6 @@ inline constexpr size_t kConfigurationBytes = size_t{4} << 20;
 /// add 65,536 tokens, which takes 12 MB.
 inline constexpr size_t kTokenizerConfigBytes = size_t{32} << 20;
 
-/// Whether the objects of a JSON text take more comparisons than one of `max_members` members.
-bool has_wide_objects(std::string_view text, size_t max_members = kOrderedMembers);
-
 /// Returns why a text is refused before it is parsed: its parser or its value would exhaust the
 /// stack (here, or when the value is copied, printed or destroyed), the memory or the time. Scans
 /// the text once and allocates no memory. `is_ordered`: for an ordered_json.
