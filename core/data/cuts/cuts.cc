@@ -48,16 +48,6 @@ const std::vector<AlignedWord>& Supervision::words() const {
   return words == nullptr ? none : *words;
 }
 
-void Supervision::set_words(std::vector<AlignedWord> words) {
-  if (words.empty()) {
-    std::erase_if(alignment, [](const auto& member) { return member.first == "word"; });
-  } else if (std::vector<AlignedWord>* old = find_in(alignment, "word")) {
-    *old = std::move(words);
-  } else {
-    alignment.emplace_back("word", std::move(words));
-  }
-}
-
 std::string Cut::place() const { return fmt::format("{}:{}: cut '{}'", manifest, line, id); }
 
 int64_t Cut::sample_rate_hz() const {

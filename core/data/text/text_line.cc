@@ -334,10 +334,4 @@ TextLine parse_prompt_line(const std::string& line, const DocumentOptions& optio
   return LineParser(options, place).parse_prompt(parse_json_line(line, place));
 }
 
-TextLine parse_messages(const std::string& json, const std::string& place) {
-  ChatReader reader(place);
-  reader.add_list(parse_json_line(json, LineLocation{place, 1}));
-  return reader.take();
-}
-
 }  // namespace s2s::data

@@ -38,7 +38,4 @@ std::vector<std::string> unread_keys(const std::string& line, const DocumentOpti
 TextLine parse_prompt_line(const std::string& line, const DocumentOptions& options,
                            const std::string& file, int64_t line_number);
 
-/// Parses a JSON list of messages. Errors: [data/json], [data/chat-messages].
-TextLine parse_messages(const std::string& json, const std::string& place);
-
 }  // namespace s2s::data

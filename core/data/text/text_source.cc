@@ -292,11 +292,4 @@ std::unique_ptr<DataSource> open_text_source(const Config& block, const DataCont
 
 OptionTable list_text_source_options() { return list_options<data::TextSourceOptions>(); }
 
-std::string chat_prompt(const std::string& messages, const std::string& chat_template,
-                        const Tokenizer& tokenizer, const BuildContext& context) {
-  const data::ChatFormat format({chat_template, context.path, context.base_dir}, tokenizer);
-  const data::TextLine line = data::parse_messages(messages, context.path);
-  return format.render(line.messages, true, context.path).bytes();
-}
-
 }  // namespace s2s

@@ -1,14 +1,12 @@
 #pragma once
-// The data source `text`: documents of JSONL files as batches of tokens. Chat templates.
+// The data source `text`: documents of JSONL files as batches of tokens.
 
 #include <memory>
-#include <string>
 
 #include "s2s/build_context.h"
 #include "s2s/config.h"
 #include "s2s/data/fingerprint.h"
 #include "s2s/kinds/data_source.h"
-#include "s2s/kinds/tokenizer.h"
 #include "s2s/options.h"
 
 namespace s2s {
@@ -21,13 +19,5 @@ namespace s2s {
 std::unique_ptr<DataSource> open_text_source(const Config& block, const DataContext& context);
 /// The options of a block.
 OptionTable list_text_source_options();
-
-/// The text that a model continues with the assistant's answer: chat messages (a JSON list of
-/// objects with role and content) written by a chat template (tokenizer, chatml or a file), with
-/// its generation prompt. `context`: path for messages, and base_dir of a template's file.
-/// Errors: [data/json], [data/chat-messages], [data/empty-response], [data/chat-template].
-/// Source: transformers' apply_chat_template(add_generation_prompt=True).
-std::string chat_prompt(const std::string& messages, const std::string& chat_template,
-                        const Tokenizer& tokenizer, const BuildContext& context);
 
 }  // namespace s2s
