@@ -125,7 +125,7 @@ std::optional<LoadedBatch> CutsSource::pull() {
 /// Replaces a batch of which no row is left. It cannot be left out, because all ranks take their
 /// steps together. The replacement is the first row of this rank's next batch that has one,
 /// independent of what was read before.
-Batch CutsSource::stand_in() {
+Batch CutsSource::replacement() {
   for (size_t i = 0;; ++i) {
     if (i == held_.size()) {
       std::optional<LoadedBatch> ahead = pull();
@@ -155,7 +155,7 @@ std::optional<Batch> CutsSource::next() {
     epoch_ = loaded->round_epoch;
     order_->forget_before(position_ - axis_.size);
     if (loaded->batch) return std::move(loaded->batch);
-    if (options_.repeat) return stand_in();
+    if (options_.repeat) return replacement();
   }
 }
 
@@ -201,7 +201,7 @@ void CutsSource::reopen_for(const SourceState& state) {
 /// Continues with another number of ranks. The batches after a snapshot may depend on this number
 /// (all ranks use the same bucket). The batches that were already given are planned for the old
 /// number and skipped; the batches after them are planned for the new number.
-Snapshot CutsSource::deal_out_anew(const SourceState& state) {
+Snapshot CutsSource::plan_for_new_ranks(const SourceState& state) {
   batches_->restore(state.from.state);
   for (int64_t i = state.from.at; i < state.batches; ++i) {
     batches_->next();
@@ -232,7 +232,7 @@ void CutsSource::restore(const std::string& text) {
     throw loader_errors::changed_data(context_.path);
   }
   if (same && !reshuffles) {
-    if (state.data_size != axis_.size) state.from = deal_out_anew(state);
+    if (state.data_size != axis_.size) state.from = plan_for_new_ranks(state);
     batches_->restore(state.from.state);
     go_to(std::move(state.from), state.batches);
   } else {

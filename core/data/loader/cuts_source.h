@@ -44,9 +44,9 @@ class CutsSource : public DataSource {
   void check();
   LoadingPool& pool();
   std::optional<LoadedBatch> pull();
-  Batch stand_in();
+  Batch replacement();
   void reopen_for(const SourceState& state);
-  Snapshot deal_out_anew(const SourceState& state);
+  Snapshot plan_for_new_ranks(const SourceState& state);
   void go_to(Snapshot from, int64_t begin);
   Snapshot snapshot() const;
 

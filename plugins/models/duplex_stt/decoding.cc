@@ -271,7 +271,7 @@ class Slots final : public SlotDecoder {
 }  // namespace
 
 Generation SttModel::answer_after(const Prompts& prompts, const at::Tensor& audio_BS,
-                                   const at::Tensor& lengths_B) {
+                                  const at::Tensor& lengths_B) {
   const DecodedTokens decoded = decode(*this, audio_BS, lengths_B, prompts);
   Generation out;
   out.tokens_text_BT = decoded.agent_BT;
@@ -293,7 +293,7 @@ Generation SttModel::answer_after(const Prompts& prompts, const at::Tensor& audi
 Generation SttModel::generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                               bool /*decode_audio*/) {
   return answer_after(own_prompts(parts_, audio_BS.size(0), audio_BS.device()), audio_BS,
-                       lengths_B);
+                      lengths_B);
 }
 
 Generation SttModel::answer(const Batch& batch, bool decode_audio) {

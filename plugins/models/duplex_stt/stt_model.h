@@ -91,7 +91,7 @@ class SttModel : public Model,
 
  private:
   Generation answer_after(const Prompts& prompts, const at::Tensor& audio_BS,
-                           const at::Tensor& lengths_B);
+                          const at::Tensor& lengths_B);
   /// The parts of the user's text channel. Their tensors begin as copies of the language model's.
   struct UserChannel {
     UserChannel(const BackboneShape& shape, Init embedding, Init head, int64_t padding_idx);
