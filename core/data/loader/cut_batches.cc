@@ -23,7 +23,7 @@ struct LoaderSet {
   InputNode input;
 };
 
-/// Options of sources. In a set nobody reads them, because the block's count.
+/// Options of sources. In a set they have no effect, because those of the block apply.
 std::vector<std::string> names_of_source_options() {
   std::vector<std::string> names;
   for (const OptionRow& row : list_options<CutsSourceOptions>()) names.push_back(row.name);
