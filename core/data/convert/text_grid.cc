@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/utf8_reader.h"
 #include "convert/convert_errors.h"
 #include "convert/transcript.h"
 
@@ -11,25 +12,6 @@ namespace s2s::convert {
 namespace {
 
 constexpr const char* kExpected = "a TextGrid as Praat or the Montreal Forced Aligner writes it";
-
-void append_utf8(uint32_t code, std::string& out) {
-  const auto byte = [&](uint32_t value) { out += static_cast<char>(value); };
-  if (code < 0x80) {
-    byte(code);
-  } else if (code < 0x800) {
-    byte(0xC0 | (code >> 6));
-    byte(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    byte(0xE0 | (code >> 12));
-    byte(0x80 | ((code >> 6) & 0x3F));
-    byte(0x80 | (code & 0x3F));
-  } else {
-    byte(0xF0 | (code >> 18));
-    byte(0x80 | ((code >> 12) & 0x3F));
-    byte(0x80 | ((code >> 6) & 0x3F));
-    byte(0x80 | (code & 0x3F));
-  }
-}
 
 /// Converts UTF-16 with a byte order mark to UTF-8. Removes the mark of other texts.
 std::string as_utf8(const std::string& text) {
@@ -49,7 +31,7 @@ std::string as_utf8(const std::string& text) {
       at += 2;
       code = 0x10000 + ((code & 0x3FF) << 10 | (unit(at) & 0x3FF));
     }
-    append_utf8(code, out);
+    out += utf8_character(code);
   }
   return out;
 }

@@ -9,7 +9,5 @@ namespace s2s::jinja {
 /// Replaces Python's escapes in the text between the quotes of a string.
 /// Errors: TemplateError for a number that is not a character.
 std::string unescape(std::string_view text, int64_t line);
-/// Returns a code point in UTF-8.
-std::string character_of(uint32_t code);
 
 }  // namespace s2s::jinja

@@ -10,7 +10,6 @@
 
 #include "base/utf8_reader.h"
 #include "jinja/runtime.h"
-#include "jinja/string_literal.h"
 #include "jinja/text_builder.h"
 
 namespace s2s::jinja {
@@ -176,7 +175,7 @@ MarkedText with_case(const MarkedText& text, Case wanted) {
     if (is_valid && character.code < 0x80) {
       out += static_cast<char>(cased(character.code, is_upper));
     } else if (is_valid) {
-      out += character_of(cased(character.code, is_upper));
+      out += utf8_character(cased(character.code, is_upper));
     } else {
       out += rest.substr(0, character.num_bytes);
     }

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,6 +98,38 @@ inline std::string to_base64(std::string_view bytes) {
     out += i + 2 < bytes.size() ? kBase64Digits[group & 63] : '=';
   }
   return out;
+}
+
+/// Decodes base64 without padding. Nothing for a text with another character.
+inline std::optional<std::string> from_base64(std::string_view text) {
+  static constexpr auto kValues = [] {
+    std::array<int8_t, 256> values{};
+    values.fill(-1);
+    for (size_t i = 0; i < kBase64Digits.size(); ++i) {
+      values[static_cast<unsigned char>(kBase64Digits[i])] = static_cast<int8_t>(i);
+    }
+    return values;
+  }();
+  std::string bytes;
+  bytes.reserve(text.size() * 3 / 4);
+  uint32_t bits = 0;
+  int num_bits = 0;
+  for (const char digit : text) {
+    const int8_t value = kValues[static_cast<unsigned char>(digit)];
+    if (value < 0) return std::nullopt;
+    bits = (bits << 6) | static_cast<uint32_t>(value);
+    num_bits += 6;
+    if (num_bits < 8) continue;
+    num_bits -= 8;
+    bytes.push_back(static_cast<char>(bits >> num_bits));
+  }
+  return bytes;
+}
+
+/// Removes the padding of base64.
+inline std::string_view without_padding(std::string_view base64) {
+  while (base64.ends_with('=')) base64.remove_suffix(1);
+  return base64;
 }
 
 /// "1 cut", "2 cuts"

@@ -1,8 +1,9 @@
 #pragma once
-// Reads UTF-8 one character at a time, for texts that may be invalid.
+// Reads and writes UTF-8 one character at a time. Texts that are read may be invalid.
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace s2s {
@@ -51,6 +52,15 @@ inline size_t valid_utf8_bytes(std::string_view text) {
     done += next.num_bytes;
   }
   return done;
+}
+
+/// Returns a code point in UTF-8.
+inline std::string utf8_character(uint32_t code) {
+  const auto tail = [&](int shift) { return static_cast<char>(0x80 | ((code >> shift) & 0x3F)); };
+  if (code < 0x80) return {static_cast<char>(code)};
+  if (code < 0x800) return {static_cast<char>(0xC0 | (code >> 6)), tail(0)};
+  if (code < 0x10000) return {static_cast<char>(0xE0 | (code >> 12)), tail(6), tail(0)};
+  return {static_cast<char>(0xF0 | (code >> 18)), tail(12), tail(6), tail(0)};
 }
 
 /// Whether a character moves the cursor, ends a line or changes the direction of the text after it.
