@@ -1,7 +1,5 @@
 #include "audio/audio_bytes.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,38 +8,39 @@
 #include <mutex>
 #include <shared_mutex>
 #include <stdexcept>
+#include <system_error>
 
+#include "base/mapped_file.h"
 #include "s2s/interrupted_calls.h"
 
 namespace s2s::data {
 namespace {
 
-[[noreturn]] void fail(int error) { throw std::runtime_error(std::strerror(error)); }
+/// Opens a file. Errors: std::runtime_error with the reason only.
+RegularFile opened_file(const std::string& path) {
+  try {
+    return RegularFile(path);
+  } catch (const std::system_error& error) {
+    const int code = error.code().value();
+    throw std::runtime_error(code == EINVAL ? "it is not a file" : std::strerror(code));
+  }
+}
 
 class FileBytes : public AudioBytes {
  public:
-  FileBytes(const std::string& path, int64_t begin, int64_t end) : begin_(begin) {
-    // Without O_NONBLOCK, opening a named pipe would wait for a writer.
-    file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file_ < 0) fail(errno);
-    struct stat found {};
-    const int error = ::fstat(file_, &found) != 0 ? errno : S_ISDIR(found.st_mode) ? EISDIR : 0;
-    if (error != 0 || !S_ISREG(found.st_mode)) {
-      ::close(file_);
-      if (error == 0) throw std::runtime_error("it is not a file");
-      fail(error);
-    }
-    const int64_t last = end < 0 ? found.st_size : std::min<int64_t>(end, found.st_size);
+  FileBytes(const std::string& path, int64_t begin, int64_t end)
+      : file_(opened_file(path)), begin_(begin) {
+    const auto file_bytes = static_cast<int64_t>(file_.size());
+    const int64_t last = end < 0 ? file_bytes : std::min(end, file_bytes);
     size_ = std::max<int64_t>(0, last - begin_);
   }
-  ~FileBytes() override { ::close(file_); }
 
  protected:
   int64_t copy(int64_t position, char* to, int64_t count) const override {
     int64_t done = 0;
     InterruptedCalls interrupted;
     while (done < count) {
-      const ssize_t got = ::pread(file_, to + done, static_cast<size_t>(count - done),
+      const ssize_t got = ::pread(file_.descriptor(), to + done, static_cast<size_t>(count - done),
                                   static_cast<off_t>(begin_ + position + done));
       if (got < 0 && interrupted.again()) continue;
       if (got <= 0) break;
@@ -52,7 +51,7 @@ class FileBytes : public AudioBytes {
   }
 
  private:
-  int file_ = -1;
+  RegularFile file_;
   int64_t begin_ = 0;
 };
 
