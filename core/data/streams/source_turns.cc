@@ -23,7 +23,12 @@ constexpr const char* kForm =
     "{\"id\", \"conversations\": [{\"from\": \"User\", \"type\": \"audio\", \"value\": PATH}, "
     "...]}";
 
-ordered_json parse_object(const std::string& text, const Conversation& conversation) {
+/// Parses a line and sets where the conversation comes from.
+ordered_json parse_object(const std::string& text, const std::string& file, int64_t line,
+                          Conversation& conversation) {
+  conversation.file = file;
+  conversation.line = line;
+  conversation.place = fmt::format("{}:{}", file, line);
   ordered_json json = try_parse_foreign_json<ordered_json>(text);
   if (!json.is_object() || !json.contains("conversations") || !json["conversations"].is_array()) {
     throw stream_errors::conversation(conversation.place, "no conversation", kForm);
@@ -209,10 +214,7 @@ double spoken_seconds(const std::string& text) { return static_cast<double>(text
 
 Conversation parse_conversation(const std::string& text, const std::string& file, int64_t line) {
   Conversation conversation;
-  conversation.file = file;
-  conversation.line = line;
-  conversation.place = fmt::format("{}:{}", file, line);
-  const ordered_json json = parse_object(text, conversation);
+  const ordered_json json = parse_object(text, file, line, conversation);
   conversation.id = member(json, "id", conversation.place);
   const auto custom = json.find("custom");
   if (custom != json.end() && custom->is_object()) {
@@ -236,10 +238,7 @@ Conversation parse_conversation(const std::string& text, const std::string& file
 Conversation parse_share_gpt(const std::string& text, const std::string& file, int64_t line,
                              const std::vector<std::string>& placeholders) {
   Conversation conversation;
-  conversation.file = file;
-  conversation.line = line;
-  conversation.place = fmt::format("{}:{}", file, line);
-  const ordered_json json = parse_object(text, conversation);
+  const ordered_json json = parse_object(text, file, line, conversation);
   conversation.id = json.value("id", std::string("missing-example-id"));
   const std::string sound = json.value("sound", std::string());
   const std::string audio = sound.empty() ? json.value("ori_sound", std::string()) : sound;
