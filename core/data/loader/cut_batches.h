@@ -69,8 +69,8 @@ class CutBatches {
   /// Returns the position as text; equal positions give equal bytes. It may take milliseconds,
   /// because it contains the keys of all waiting cuts.
   virtual std::string state() const = 0;
-  /// Moves to a position in no time. `""` is the first batch. The state has to come from a set with
-  /// the same fingerprint.
+  /// Moves to a position without reading cuts. `""` is the first batch. The state has to come from
+  /// a set with the same fingerprint.
   /// Errors: [data/state].
   virtual void restore(const std::string& state) = 0;
   /// Moves to the first batch of an epoch, for data that has changed since a state was saved.
