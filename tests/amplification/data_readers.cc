@@ -100,7 +100,8 @@ std::vector<Reader> line_readers() {
          data::parse_nemo_entry(bytes, "input", 1);
        }},
       {"chat messages",
-       json_shapes(R"({"messages":[{"role":"user","content":@},{"role":"assistant"}]})"),
+       json_shapes(
+           R"({"messages":[{"role":"user","content":@},{"role":"assistant","content":"x"}]})"),
        [](const std::string&, const std::string& bytes) {
          data::parse_text_line(bytes, data::DocumentOptions{}, "input", 1);
        }},
