@@ -99,8 +99,12 @@ std::vector<Reader> line_readers() {
        [](const std::string&, const std::string& bytes) {
          data::parse_nemo_entry(bytes, "input", 1);
        }},
-      {"chat messages", json_shapes(R"([{"role":"user","content":@}])"),
-       [](const std::string&, const std::string& bytes) { data::parse_messages(bytes, "input"); }},
+      {"chat messages",
+       json_shapes(
+           R"({"messages":[{"role":"user","content":@},{"role":"assistant","content":"x"}]})"),
+       [](const std::string&, const std::string& bytes) {
+         data::parse_text_line(bytes, data::DocumentOptions{}, "input", 1);
+       }},
       {"lines", fills({{"empty lines", "\n"}, {"short lines", "{}\n"}, {"no line end", "x"}}),
        read_lines, "input.jsonl"},
       {"gzip",

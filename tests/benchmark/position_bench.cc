@@ -73,9 +73,9 @@ SamplerPtr pipeline(const std::string& path) {
 std::vector<std::vector<CutKey>> next_batches(BatchSampler& sampler, int count) {
   std::vector<std::vector<CutKey>> batches;
   for (int i = 0; i < count; ++i) {
-    auto& tokens = batches.emplace_back();
+    auto& keys = batches.emplace_back();
     const std::optional<SampledBatch> batch = sampler.next();
-    for (const CutItem& item : batch->items) tokens.push_back(item.token);
+    for (const CutItem& item : batch->items) keys.push_back(item.key);
   }
   return batches;
 }

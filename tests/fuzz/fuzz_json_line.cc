@@ -12,7 +12,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace s2s::data;
   const std::string line(reinterpret_cast<const char*>(data), size);
-  const LinePlace place{"fuzz", 1};
+  const LineLocation place{"fuzz", 1};
   try {
     const std::string text = json_text(parse_json_line(line, place));
     if (json_text(parse_json_line(text, place)) != text) __builtin_trap();

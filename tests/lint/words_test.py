@@ -1,7 +1,9 @@
 """usage: words_test.py SOURCE_DIR
 
 One word for one thing (core/docs/glossary.md), in US spelling. Refuses words that were replaced, in
-sources and in documents. Decision records, the changelog and the glossary may quote them.
+sources, in documents and in names of files. Decision records, the changelog and the glossary may
+quote them. In the rooms of CLEAN it also refuses, in comments and in identifiers, words of which a
+stranger does not know the meaning here.
 """
 
 import pathlib
@@ -17,10 +19,10 @@ WORDS = [
     (r"\bstart_gather\b|\bfinish_gather\b", "unshard, wait_unshard"),
     (r"\b(TensorPart|TensorShare|DimPart)\b", "LocalShard, TensorPlacement, DimShard"),
     (r"\bItemToken\b|\bitem[ _]token", "CutKey, cut key"),
-    (r"\bdescribed model|\bimagined\b", "meta model, simulated"),
+    (r"\bdescribed[ -]model|\bimagined\b", "meta model, simulated"),
     (r"\bStoredValues\b|\bstored_values\b", "WeightSource"),
     (r"\bpiece_index\b|\bPieceIndex\b", "checkpoint index"),
-    (r"(?i)\bneighbour|behaviour|\bcolour", "US spelling"),
+    (r"(?i)neighbour|behaviour|colour", "US spelling"),
     (r"\bno memory is spent\b", "without allocating the model"),
     (r"\bjudges the model\b", "evaluates the model"),
     (r"\bwrite over what is there\b", "overwrite existing output"),
@@ -35,6 +37,26 @@ WORDS = [
      r"|character|util)"
      r"is(e|ed|es|ing|ation|ations|er|ers)\b", "US spelling: -ize, -ization"),
 ]
+# Rooms whose sources have no words of PRIVATE, and their tests.
+CLEAN = ("core/data/", "core/foundation/base/", "core/include/s2s/data/", "plugins/data/",
+         "plugins/models/causal_lm/", "plugins/models/duplex_stt/",
+         "plugins/models/nemotron_voicechat/", "plugins/scorers/", "tests/core/audio/",
+         "tests/core/base/", "tests/core/conversations/", "tests/core/convert/", "tests/core/cuts/",
+         "tests/core/duplex/", "tests/core/files/", "tests/core/jinja/", "tests/core/loader/",
+         "tests/core/samplers/", "tests/core/shar/", "tests/core/streams/", "tests/core/text/",
+         "tests/plugins/data_", "tests/plugins/duplex_stt/")
+# By the words of comments and of identifiers: `fits_behind` and `kBehind` have the word `behind`.
+PRIVATE = {"behind": "after", "stand": "be, mean", "stands": "is, means", "told": "called with",
+           "untold": "unlabeled", "hear": "receive", "hears": "receives", "described": "meta"}
+ALLOWED = re.compile(r"\bleave_behind\b")
+PRIVATE_PATTERNS = [
+    (r"\b(?!Group|Process)[A-Z]\w*[a-z]Place\b", "position, location, span, options"),
+    (r"(?i)described_?model", "meta model"),
+]
+# The key of a cut, where keys are made and kept.
+KEYS = ("core/data/convert/", "core/data/loader/", "core/data/samplers/", "core/data/shar/",
+        "core/data/streams/")
+KEY_PATTERN = r"(\.|->)token\b|\btoken_of\b|\b(un)?packed_tokens\b|\bCutKey(View)?&? token\b"
 ENDINGS = (".cc", ".h", ".cmake", ".txt", ".py", ".sh", ".yaml", ".md")
 QUOTES = ("CHANGELOG.md", "core/docs/decisions/", "core/docs/glossary.md",
           "tests/lint/words_test.py")
@@ -42,14 +64,34 @@ QUOTES = ("CHANGELOG.md", "core/docs/decisions/", "core/docs/glossary.md",
 SPELLING = ("core/training/eval/text/english_spelling", "tests/reference/", "tests/core/eval/")
 
 
-def findings_of(root, name):
+def rules_for(name):
     rules = [rule for rule in WORDS
              if not (rule[1].startswith("US") and name.startswith(SPELLING))]
+    if name.startswith(CLEAN):
+        rules += PRIVATE_PATTERNS
+    if name.startswith(KEYS):
+        rules.append((KEY_PATTERN, "key"))
+    return rules
+
+
+def private_words(line):
+    """The words of PRIVATE in `line`; identifiers are split at `_` and at capital letters."""
+    for word in re.findall(r"[A-Z]?[a-z]+", ALLOWED.sub("", line)):
+        if word.lower() in PRIVATE:
+            yield word, PRIVATE[word.lower()]
+
+
+def findings_of(root, name):
+    rules = rules_for(name)
     text = (root / name).read_text(errors="replace")
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate([name, *text.splitlines()]):
+        place = f"{name}:{number}" if number else f"{name}: in its name"
         for pattern, instead in rules:
             if found := re.search(pattern, line):
-                yield f"{name}:{number}: '{found.group(0)}': write {instead}"
+                yield f"{place}: '{found.group(0)}': write {instead}"
+        if name.startswith(CLEAN) and name.endswith((".cc", ".h")):
+            for word, instead in private_words(line):
+                yield f"{place}: '{word}': write {instead}"
 
 
 def main():

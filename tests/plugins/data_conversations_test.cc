@@ -238,7 +238,7 @@ TEST_CASE("batches of a finite set have prompts, those of training have none") {
   }
 }
 
-TEST_CASE("a user's text with the tag stands around the only audio") {
+TEST_CASE("a user's text with the tag is put around the only audio") {
   const auto audio = std::make_shared<const Cut>();
   data::AudioConversation one{"c", "c", "", {{"user", "", audio}, {"assistant", "yes", nullptr}}};
   data::AudioConversation plain = one, two = one;

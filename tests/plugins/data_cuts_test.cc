@@ -225,7 +225,7 @@ TEST_CASE("text that does not fit its turn is a warning with the count") {
   check_contains(set.warnings[1], "1 tokens are cut off, 0 turns skipped");
 }
 
-TEST_CASE("an id that stands twice is a warning with both places") {
+TEST_CASE("a repeated id is a warning with both places") {
   SmallSet set;
   auto cut = s2s::test::cut_json("c0", 0.4, "u.wav", "a.wav");
   cut["recording"]["duration"] = cut["custom"]["target_audio"]["duration"] = 1.5;

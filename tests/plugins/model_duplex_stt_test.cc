@@ -1,5 +1,5 @@
 // The model duplex_stt, built through the host from small parts. What it computes is compared with
-// NeMo by tests/reference; here stand the rules that are ours.
+// NeMo by tests/reference; here are our own rules.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -123,7 +123,7 @@ TEST_CASE("weights of the labels part both losses into their kinds") {
   for (const auto& [name, sum] : sums) CHECK(sum == near(all.at(name)));
 }
 
-TEST_CASE("in ASR data the agent is not trained behind its first BOS, if labels have weights") {
+TEST_CASE("in ASR data the agent is not trained after its first BOS, if labels have weights") {
   SttFixture f;
   Batch batch = make_batch({12});
   const std::string weights = R"("token_loss_weight": {"pad": 0, "bos": 1, "eos": 0, "text": 0})";

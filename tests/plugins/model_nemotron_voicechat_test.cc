@@ -1,5 +1,5 @@
 // The model nemotron_voicechat. That whole recordings are answered as NeMo answers them is a
-// reference file; here stand streaming, and what is refused.
+// reference file; here are streaming, and what is refused.
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>

@@ -149,7 +149,7 @@ TEST_CASE("the scorer's bigram model is a distribution after every word") {
   CHECK(scorer->notes()[0].find("zebra") != std::string::npos);
 }
 
-TEST_CASE("the scorer answers every clip in order, and hears nothing in silence") {
+TEST_CASE("the scorer answers every clip in order, and finds no words in silence") {
   const FakeRecogniser fake;
   auto options = fake.options;
   options["workers"] = "3";

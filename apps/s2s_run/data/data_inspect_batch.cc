@@ -30,7 +30,7 @@ Rows rows_of(const data::BatchOfCuts& batch, const data::CutBatches& batches) {
     CutSequence sequence;
     sequence.num_frames = row.num_frames;
     for (const data::BatchedCut& part : row.cuts) {
-      rows.cuts.push_back(part.cut ? part.cut : batches.make(part.token));
+      rows.cuts.push_back(part.cut ? part.cut : batches.make(part.key));
       sequence.parts.push_back({rows.cuts.back().get(), part.first_frame});
     }
     rows.sequences.push_back(std::move(sequence));

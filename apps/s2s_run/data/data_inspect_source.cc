@@ -162,7 +162,7 @@ std::shared_ptr<const Cut> first_cut(const Config& block, const std::string& pat
   const data::StreamPtr stream = open_block(block, path);
   const auto item = stream->next();
   if (!item) return nullptr;
-  return item->cut ? item->cut : stream->make(item->token);
+  return item->cut ? item->cut : stream->make(item->key);
 }
 
 const char* name_of(SourceKind kind) {
@@ -276,7 +276,7 @@ void visit_stream(data::CutStream& stream, const VisitCut& visit,
     try {
       const auto item = stream.next();
       if (!item) return;
-      const auto cut = item->cut ? item->cut : stream.make(item->token);
+      const auto cut = item->cut ? item->cut : stream.make(item->key);
       if (!visit(*cut)) return;
     } catch (const Error& error) {
       if (error.what() == last_error || !on_error(error)) return;

@@ -1,7 +1,5 @@
 #include "audio/audio_bytes.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,38 +8,39 @@
 #include <mutex>
 #include <shared_mutex>
 #include <stdexcept>
+#include <system_error>
 
+#include "base/mapped_file.h"
 #include "s2s/interrupted_calls.h"
 
 namespace s2s::data {
 namespace {
 
-[[noreturn]] void fail(int error) { throw std::runtime_error(std::strerror(error)); }
+/// Opens a file. Errors: std::runtime_error with the reason only.
+RegularFile opened_file(const std::string& path) {
+  try {
+    return RegularFile(path);
+  } catch (const std::system_error& error) {
+    const int code = error.code().value();
+    throw std::runtime_error(code == EINVAL ? "it is not a file" : std::strerror(code));
+  }
+}
 
 class FileBytes : public AudioBytes {
  public:
-  FileBytes(const std::string& path, int64_t begin, int64_t end) : begin_(begin) {
-    // Without O_NONBLOCK, opening a named pipe would wait for a writer.
-    file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file_ < 0) fail(errno);
-    struct stat found {};
-    const int error = ::fstat(file_, &found) != 0 ? errno : S_ISDIR(found.st_mode) ? EISDIR : 0;
-    if (error != 0 || !S_ISREG(found.st_mode)) {
-      ::close(file_);
-      if (error == 0) throw std::runtime_error("it is not a file");
-      fail(error);
-    }
-    const int64_t last = end < 0 ? found.st_size : std::min<int64_t>(end, found.st_size);
+  FileBytes(const std::string& path, int64_t begin, int64_t end)
+      : file_(opened_file(path)), begin_(begin) {
+    const auto file_bytes = static_cast<int64_t>(file_.size());
+    const int64_t last = end < 0 ? file_bytes : std::min(end, file_bytes);
     size_ = std::max<int64_t>(0, last - begin_);
   }
-  ~FileBytes() override { ::close(file_); }
 
  protected:
   int64_t copy(int64_t position, char* to, int64_t count) const override {
     int64_t done = 0;
     InterruptedCalls interrupted;
     while (done < count) {
-      const ssize_t got = ::pread(file_, to + done, static_cast<size_t>(count - done),
+      const ssize_t got = ::pread(file_.descriptor(), to + done, static_cast<size_t>(count - done),
                                   static_cast<off_t>(begin_ + position + done));
       if (got < 0 && interrupted.again()) continue;
       if (got <= 0) break;
@@ -52,7 +51,7 @@ class FileBytes : public AudioBytes {
   }
 
  private:
-  int file_ = -1;
+  RegularFile file_;
   int64_t begin_ = 0;
 };
 
@@ -85,8 +84,8 @@ struct WaveChunk {
   bool is(const char* other) const { return std::memcmp(name, other, 4) == 0; }
 };
 
-/// Chunks of a RIFF or RF64 file: four letters, the size, that many bytes and one more after an odd
-/// size. `visit` returns false to stop.
+/// Visits the chunks of a RIFF or RF64 file: four letters, the size, the data, and a padding byte
+/// if the size is odd. `visit` returns false to stop.
 template <class Visit>
 void for_each_wave_chunk(const AudioBytes& bytes, const Visit& visit) {
   constexpr int kMostChunks = 10'000;
@@ -103,8 +102,8 @@ void for_each_wave_chunk(const AudioBytes& bytes, const Visit& visit) {
   }
 }
 
-/// libsndfile looks for parts of a list as far as its size says, also behind the file's end: 75
-/// bytes kept it busy for minutes.
+/// Refuses lists that are longer than the file. libsndfile trusts the size of a list, and a file of
+/// 75 bytes kept it busy for minutes.
 void refuse_long_lists(const AudioBytes& bytes) {
   constexpr int64_t kMostMissing = int64_t{1} << 20;
   for_each_wave_chunk(bytes, [&](const WaveChunk& chunk) {
@@ -119,7 +118,7 @@ void refuse_long_lists(const AudioBytes& bytes) {
 
 }  // namespace
 
-/// What libsndfile calls.
+/// The functions that libsndfile calls.
 struct AudioBytesCalls {
   static AudioBytes& of(void* bytes) { return *static_cast<AudioBytes*>(bytes); }
   static sf_count_t size(void* bytes) { return of(bytes).size(); }
@@ -145,8 +144,8 @@ int64_t AudioBytes::read_at(int64_t position, char* to, int64_t count) const {
   return count == 0 ? 0 : copy(position, to, count);
 }
 
-// libsndfile keeps the reason of an open that failed in one place for all threads, and every open
-// clears it. Who wants the reason opens again while nobody else does.
+// libsndfile stores the reason of a failed open in one place for all threads, and every open clears
+// it. To get the reason, the file is opened again while no other thread opens one.
 SNDFILE* AudioBytes::open(SF_INFO& info) {
   refuse_long_lists(*this);
   SF_VIRTUAL_IO calls = {AudioBytesCalls::size, AudioBytesCalls::seek, AudioBytesCalls::read,
@@ -180,7 +179,8 @@ std::unique_ptr<AudioBytes> bytes_of_memory(std::shared_ptr<const std::string> b
 }
 
 int64_t promised_wave_samples(const AudioBytes& bytes) {
-  constexpr uint32_t kUnknownLength = 0x7FFFF000;  // and more: written to a pipe
+  /// This and greater sizes mean that the file was written to a pipe.
+  constexpr uint32_t kUnknownLength = 0x7FFFF000;
   int64_t frame_bytes = 0, promised = 0;
   for_each_wave_chunk(bytes, [&](const WaveChunk& chunk) {
     if (chunk.is("fmt ")) {

@@ -1,5 +1,5 @@
 #pragma once
-// Mistakes in audio that a user can make. Ids are listed in core/docs/reference/errors.md.
+// Errors of audio that a user can cause. Ids are listed in core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>
@@ -18,10 +18,10 @@ Error missing_wave(const std::string& path);
 Error empty_wave(const std::string& path);
 Error unreadable_wave(const std::string& path, const std::string& reason);
 Error wave_channel(const std::string& path, int64_t channel, int64_t num_channels);
-/// Longer than `most_s`, or of more samples than an hour has.
+/// The file is longer than `most_s`, or has more samples than an hour can have.
 Error long_wave(const std::string& path, double duration_s, int64_t most_s);
 Error no_waves(const std::string& folder);
-/// Standard input of `generate --input -`.
+/// Error of standard input in `generate --input -`.
 Error piped_audio(const std::string& reason);
 Error empty_pipe();
 

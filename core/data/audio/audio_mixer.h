@@ -13,19 +13,19 @@ namespace s2s::data {
 /// Mean square over all channels.
 double audio_energy(const at::Tensor& audio_CS);
 
-/// The audio, scaled so that its energy is `snr_db` below `reference_energy`. The same audio when
-/// either energy is 0.
+/// Scales the audio so that its energy is `snr_db` below `reference_energy`. Returns it unchanged
+/// if one of the energies is 0.
 at::Tensor at_ratio(const at::Tensor& audio_CS, double snr_db, double reference_energy);
 
-/// A track of one channel is added to every channel. Tracks of several channels must have the same
-/// number of them.
+/// Adds tracks at offsets. A track of one channel is added to every channel. All tracks of several
+/// channels must have the same number of them.
 /// Source: lhotse AudioMixer.
 class AudioMixer {
  public:
-  /// Errors: std::runtime_error when the numbers of channels do not fit.
+  /// Errors: std::runtime_error when the numbers of channels do not match.
   void add(at::Tensor audio_CS, int64_t offset_samples);
 
-  /// [C, S], up to the end of the last track; zeros where there is no track.
+  /// Returns [C, S] up to the end of the last track, with zeros where there is no track.
   at::Tensor mixed() const;
 
  private:

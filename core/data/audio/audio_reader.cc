@@ -12,13 +12,14 @@
 namespace s2s::data {
 namespace {
 
-/// What libsndfile says for files whose header does not have the length.
+/// The length that libsndfile reports for files whose header has no length.
 constexpr int64_t kUnknownLength = int64_t{1} << 60;
-/// A frame of MP3 (1152 samples) may use bits of many before it; the decoder's own run-up of four
-/// frames is too short where little was going on.
+/// Samples that are decoded before the requested ones. A frame of MP3 (1152 samples) may use bits
+/// of many earlier frames; libsndfile's own run-up of four frames is too short after quiet
+/// passages.
 constexpr int64_t kMp3RunUp = 24 * 1152;
 
-/// Resampling takes memory in proportion to the ratio of two rates.
+/// Limits of rates, because the memory of resampling grows with the ratio of two rates.
 constexpr int kLowestRate_hz = 1'000, kHighestRate_hz = 768'000;
 
 void require_usual_rate(int rate_hz) {
@@ -74,7 +75,7 @@ void AudioReader::open(bool is_headerless_gsm) {
   if (info_.num_samples > kUnknownLength) count_samples();
 }
 
-/// Decodes to the end to know where that is.
+/// Counts the samples by decoding to the end.
 void AudioReader::count_samples() {
   constexpr int64_t kAtOnce = 65536;
   const at::Tensor block = at::empty({kAtOnce * info_.num_channels}, at::kFloat);

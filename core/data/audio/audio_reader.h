@@ -1,6 +1,6 @@
 #pragma once
-// A stretch of encoded audio (WAV, FLAC, Opus, MP3, OGG and what else libsndfile reads), from a
-// file, from a part of a file or from memory.
+// Reads parts of encoded audio (WAV, FLAC, Opus, MP3, OGG and other formats of libsndfile) from a
+// file, a part of a file or memory.
 // Shape letters: C channels, S samples.
 
 #include <ATen/core/Tensor.h>
@@ -15,8 +15,9 @@ struct AudioInfo {
   int64_t sample_rate_hz = 0;
   int64_t num_samples = 0;  // per channel
   int64_t num_channels = 0;
-  int64_t num_promised = 0;  // by the header: more than there are in a file that was cut off
-  /// In Lhotse's words: wav, flac, opus, ogg, mp3, ...
+  /// According to the header; more than num_samples if the file is cut off.
+  int64_t num_promised = 0;
+  /// Lhotse's name: wav, flac, opus, ogg, mp3, ...
   std::string format;
 
   double duration_s() const {
@@ -26,26 +27,27 @@ struct AudioInfo {
 
 class AudioBytes;
 
-/// Open for reading while it lives; opening reads the header only. Not for several threads at once.
-/// Errors: std::runtime_error with the reason alone; whoever calls knows the place.
+/// Keeps the audio open. Opening reads only the header. Not thread-safe.
+/// Errors: std::runtime_error with the reason only, because the caller knows the place.
 class AudioReader {
  public:
-  /// A file.
+  /// Opens a file.
   explicit AudioReader(const std::string& path);
-  /// Bytes [begin, end) of a file, for instance a member of a tar.
+  /// Opens bytes [begin, end) of a file, for instance a member of a tar.
   AudioReader(const std::string& path, int64_t begin, int64_t end);
-  /// Bytes in memory; of GSM 6.10 also without a header, which is one channel at 8 kHz.
+  /// Opens bytes in memory. GSM 6.10 may have no header and is then one channel at 8 kHz.
   explicit AudioReader(std::shared_ptr<const std::string> bytes, bool is_headerless_gsm = false);
   ~AudioReader();
   AudioReader(const AudioReader&) = delete;
   AudioReader& operator=(const AudioReader&) = delete;
 
   const AudioInfo& info() const { return info_; }
-  /// Samples [C, S'] float32 in [-1, 1] from sample `first`; S' is less than `count` where the
-  /// audio ends before. Errors: also when the file is shorter than its own header says and the
-  /// stretch reaches behind that end.
+  /// Returns samples [C, S'] float32 in [-1, 1] from sample `first` on; S' is less than `count` if
+  /// the audio ends before.
+  /// Errors: also when the file is shorter than its own header says and the range reaches past its
+  /// end.
   at::Tensor read(int64_t first, int64_t count);
-  /// All of it, [C, S].
+  /// Returns all samples [C, S].
   at::Tensor read() { return read(0, info_.num_samples); }
 
  private:
@@ -57,7 +59,7 @@ class AudioReader {
   std::unique_ptr<AudioBytes> bytes_;
   std::unique_ptr<Handle> handle_;
   AudioInfo info_;
-  int64_t position_ = 0;  // the sample that libsndfile reads next
+  int64_t position_ = 0;  // next sample that libsndfile reads
 };
 
 }  // namespace s2s::data

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kResponseScale = 1.0 / 32768;
 
-/// The next number whose only factors are 2, 3 and 5.
+/// Returns the next number whose only prime factors are 2, 3 and 5.
 int64_t fast_length(int64_t length) {
   for (;; ++length) {
     int64_t rest = length;
@@ -69,7 +69,7 @@ at::Tensor reverberate(const at::Tensor& audio_CS, const at::Tensor& response_RN
   return at::stack(rows);
 }
 
-// Every operation as torchaudio's, in float.
+// Every operation is torchaudio's, in float.
 at::Tensor through_mu_law(const at::Tensor& audio_CS) {
   const at::Tensor mu = at::full({}, 255.0F), log_mu = at::log1p(mu);
   const at::Tensor companded = at::sign(audio_CS) * at::log1p(mu * at::abs(audio_CS)) / log_mu;

@@ -1,5 +1,6 @@
 #pragma once
-// What Lhotse's transforms do to samples. All take and give float32 and run on the calling thread.
+// The operations of Lhotse's transforms on samples. All take and return float32, and run on the
+// calling thread.
 // Shape letters: C channels, S samples, R channels of an impulse response, N its samples.
 
 #include <ATen/core/Tensor.h>
@@ -9,36 +10,37 @@
 
 namespace s2s::data {
 
-/// Every sample times `factor`.   Source: lhotse Volume.
+/// Multiplies every sample by `factor`.   Source: lhotse Volume.
 at::Tensor change_volume(const at::Tensor& audio_CS, double factor);
 
 struct ClippingOptions {
-  bool hard = false;      // cut off at 1; otherwise tanh
-  double gain_db = 0;     // before, and taken back afterwards
-  bool normalize = true;  // to a peak of 1 before, and back afterwards
+  bool hard = false;      // clips at 1; otherwise tanh
+  double gain_db = 0;     // applied before and removed afterwards
+  bool normalize = true;  // scales to a peak of 1 before, and back afterwards
 };
-/// Saturates; what is below -96 dB stays as it is.   Source: lhotse Clipping.
+/// Saturates the audio. Audio below -96 dB is unchanged.   Source: lhotse Clipping.
 at::Tensor clip_amplitude(const at::Tensor& audio_CS, const ClippingOptions& options);
 
-/// Loudness of ITU-R BS.1770-4 in LUFS, -infinity for silence. At most five channels (left, right,
-/// center, surround left and right). `block_s`: length of the gating blocks, 0.4 by the standard.
+/// Returns the loudness of ITU-R BS.1770-4 in LUFS, -infinity for silence. At most five channels
+/// (left, right, center, surround left and right). `block_s` is the length of the gating blocks;
+/// the standard has 0.4.
 /// Source: pyloudnorm 0.2 Meter("K-weighting").
 double measure_loudness(const at::Tensor& audio_CS, int64_t sample_rate_hz, double block_s);
-/// One gain for all channels so that the loudness is `target_lufs`. Silence stays silence (lhotse
-/// gives NaN).
+/// Applies one gain to all channels so that the loudness is `target_lufs`. Silence is unchanged
+/// (lhotse returns NaN).
 /// Errors: std::runtime_error for more than five channels.
 /// Source: lhotse normalize_loudness.
 at::Tensor normalize_loudness(const at::Tensor& audio_CS, double target_lufs,
                               int64_t sample_rate_hz);
 
-/// Each channel through the response's channel (or its only one; a mono signal becomes as many
-/// channels as the response has), shifted so that the response's peak is at 0 and cut to S. With
-/// `keep_power` scaled to the power that it had.
-/// Errors: std::runtime_error when the channels do not fit.
+/// Convolves each channel with the same channel of the response, or with its only one. A mono
+/// signal gets as many channels as the response has. The result is shifted so that the response's
+/// peak is at 0, and cut to S samples. With `keep_power` it is scaled to the power of the input.
+/// Errors: std::runtime_error when the channels do not match.
 /// Shapes: [C, S], [R, N] -> [C or R, S].   Source: lhotse ReverbWithImpulseResponse.
 at::Tensor reverberate(const at::Tensor& audio_CS, const at::Tensor& response_RN, bool keep_power);
 
-/// The whole convolution.
+/// Returns the full convolution.
 /// Shapes: [S], [N] -> [S + N - 1].   Source: scipy.signal.fftconvolve (mode full).
 at::Tensor convolve(const at::Tensor& audio_S, const at::Tensor& response_N);
 
@@ -47,10 +49,10 @@ at::Tensor convolve(const at::Tensor& audio_S, const at::Tensor& response_N);
 at::Tensor low_pass(const at::Tensor& audio_S, double cutoff_hz, int64_t sample_rate_hz,
                     int64_t order);
 
-/// Encoded with 8 bits of mu-law companding and decoded.   Source: lhotse MuLawCodec.
+/// Encodes with 8 bits of mu-law companding and decodes.   Source: lhotse MuLawCodec.
 at::Tensor through_mu_law(const at::Tensor& audio_CS);
 
-/// Encoded with "opus", "mp3", "vorbis" or "gsm" (always as of 8 kHz, mono) and decoded; `level`
+/// Encodes with "opus", "mp3", "vorbis" or "gsm" (always as 8 kHz mono) and decodes. `level` is
 /// from 0 (best) to 1. The length may change.
 /// Errors: [data/audio-format].   Source: lhotse Compress.
 at::Tensor through_codec(const at::Tensor& audio_CS, int64_t sample_rate_hz,

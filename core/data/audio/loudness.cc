@@ -1,4 +1,4 @@
-// Loudness of ITU-R BS.1770-4.
+// Computes the loudness of ITU-R BS.1770-4.
 
 #include <ATen/ATen.h>
 
@@ -16,8 +16,9 @@ namespace {
 constexpr double kChannelGains[] = {1.0, 1.0, 1.0, 1.41, 1.41};
 constexpr int64_t kMostChannels = 5;
 constexpr double kAbsoluteGate = -70;  // LUFS
-constexpr double kRelativeGate = -10;  // LU below the mean of what passes the absolute gate
-constexpr double kStep = 0.25;         // of a block to the next
+/// LU below the mean of the blocks that pass the absolute gate.
+constexpr double kRelativeGate = -10;
+constexpr double kStep = 0.25;  // distance of blocks, as a share of their length
 
 struct Biquad {
   double b0, b1, b2, a1, a2;
@@ -34,7 +35,7 @@ struct Biquad {
   }
 };
 
-// Both by R. Bristow-Johnson's audio equalizer cookbook.
+// Both filters are from R. Bristow-Johnson's audio equalizer cookbook.
 Biquad high_shelf(double gain_db, double q, double cutoff_hz, double rate_hz) {
   const double a = std::pow(10.0, gain_db / 40), w = 2 * std::numbers::pi * (cutoff_hz / rate_hz);
   const double c = std::cos(w), root = 2 * std::sqrt(a) * (std::sin(w) / (2 * q));
@@ -81,7 +82,7 @@ BlockPowers block_powers(const at::Tensor& audio_CS, double rate, double block_s
 
 double loudness_of(double power) { return -0.691 + 10 * std::log10(power); }
 
-/// Loudness of the mean power of the blocks that are louder than the gates.
+/// Returns the loudness of the mean power of all blocks that pass both gates.
 double gated_loudness(const BlockPowers& powers, double relative_gate) {
   std::vector<double> sums(powers.size());
   int64_t num_blocks = 0;

@@ -1,4 +1,4 @@
-// A digital Butterworth filter by the bilinear transform.
+// Designs a digital Butterworth filter by the bilinear transform.
 
 #include <ATen/ATen.h>
 
@@ -19,7 +19,7 @@ struct Filter {
   std::vector<double> b, a;
 };
 
-/// The product of (1 - root z^-1); roots come in conjugate pairs.
+/// Returns the product of (1 - root z^-1); roots come in conjugate pairs.
 std::vector<double> polynomial(const std::vector<Complex>& roots) {
   std::vector<Complex> product = {1};
   for (const Complex& root : roots) {

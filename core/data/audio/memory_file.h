@@ -1,5 +1,5 @@
 #pragma once
-// A file in memory for libsndfile to write. Encoders go back to fix their headers.
+// A file in memory to which libsndfile writes. Encoders seek back to complete their headers.
 
 #include <sndfile.h>
 
@@ -14,7 +14,7 @@ struct MemoryFile {
   std::string bytes;
   sf_count_t position = 0;
 
-  /// For sf_open_virtual, whose user data is a MemoryFile.
+  /// For sf_open_virtual with a MemoryFile as user data.
   static SF_VIRTUAL_IO calls() { return {size, seek, read, write, tell}; }
 
  private:

@@ -19,7 +19,7 @@ constexpr uint32_t kLeastUnknownSize = 0x7FFFF000;
 constexpr uint16_t kPcm = 1, kFloat = 3, kExtensible = 0xFFFE;
 constexpr int64_t kLeastRate_hz = 1000, kMostRate_hz = 768000, kMostChannels = 1024;
 
-/// Little-endian, as the processor.
+/// Reads a little-endian number, which is the processor's order.
 template <class T>
 T number_at(std::string_view bytes, size_t at) {
   T value;
@@ -27,7 +27,7 @@ T number_at(std::string_view bytes, size_t at) {
   return value;
 }
 
-/// The name of a container that is neither WAV nor raw, or "".
+/// Returns the name of a container that is neither WAV nor raw, or "".
 std::string other_container(std::string_view magic) {
   if (magic == "fLaC") return "FLAC";
   if (magic == "OggS") return "Ogg";

@@ -1,5 +1,5 @@
 #pragma once
-// Audio from a pipe: a WAV file whose header may not know its length, or raw samples.
+// Audio from a pipe: a WAV file whose header may not have the length, or raw samples.
 
 #include <ATen/core/Tensor.h>
 
@@ -10,28 +10,28 @@
 
 namespace s2s {
 
-/// Reads what begins with a WAV header as WAV (integers of 8, 16, 24 and 32 bits, floats of 32 and
-/// 64), and anything else as raw samples: signed 16 bits, little-endian, one channel. Takes bytes
-/// as they arrive.
+/// Reads data that begins with a WAV header as WAV (integers of 8, 16, 24 and 32 bits, floats of 32
+/// and 64 bits). Reads any other data as raw samples: signed 16 bits, little-endian, one channel.
+/// Bytes may arrive in pieces of any size.
 class PcmStream {
  public:
-  /// channel: 0-based. raw_rate_hz: of raw samples.
+  /// channel: 0-based. raw_rate_hz: the rate of raw samples.
   PcmStream(int64_t channel, int64_t raw_rate_hz);
 
-  /// The next bytes -> the complete samples [S] float32 of the channel, which may be none.
+  /// Takes the next bytes and returns the complete samples [S] float32 of the channel, maybe none.
   /// Errors: [data/unreadable-audio], [data/channel].
   at::Tensor add(std::string_view bytes);
-  /// No more bytes follow. The samples of a first piece that was too short to tell its format.
+  /// Ends the stream. Returns the samples of a stream that was too short to recognize its format.
   /// Errors: [data/unreadable-audio] for an incomplete header.
   at::Tensor finish();
 
-  /// The format is known: from the fourth byte on, or the end of a WAV header.
+  /// Whether the format is known: after four bytes, or at the end of a WAV header.
   bool is_known() const { return is_known_; }
   bool is_wav() const { return is_wav_; }
   int64_t sample_rate_hz() const { return rate_hz_; }
-  /// The header told the length, and all samples are there.
+  /// Whether the header has the length and all samples have arrived.
   bool is_complete() const { return num_left_ && *num_left_ < frame_bytes(); }
-  /// What was wrong at the end ("3 bytes after the last whole sample"), or "".
+  /// Returns what was wrong at the end ("3 bytes after the last whole sample"), or "".
   std::string warning() const;
 
  private:
@@ -51,8 +51,8 @@ class PcmStream {
   Sample sample_ = Sample::kSigned16;
   int64_t sample_bytes_ = 2;
   int64_t num_channels_ = 1;
-  std::optional<uint64_t> num_left_;  // bytes of samples; nothing: up to the end
-  std::string pending_;               // bytes that are no whole header or sample
+  std::optional<uint64_t> num_left_;  // remaining bytes of samples; nothing: up to the end
+  std::string pending_;               // incomplete header or sample
 };
 
 }  // namespace s2s

@@ -8,7 +8,7 @@
 namespace s2s::data {
 namespace {
 
-/// Periods of a frame: enough that its ends do not matter, and whole vectors of outputs.
+/// Number of periods in a frame: enough to make its ends cheap, and whole vectors of outputs.
 int64_t periods_of_frame(int64_t period) {
   constexpr int64_t kLong = 4 * kLanes;
   return period >= kLong ? 1 : (kLong + period * kLanes - 1) / (period * kLanes) * kLanes;
@@ -54,7 +54,7 @@ struct Polyphase::DotProducts {
   }
 };
 
-/// Sixteen outputs side by side: for each tap their inputs are shuffled out of two vectors.
+/// Computes sixteen outputs together. For each tap, their inputs are shuffled out of two vectors.
 struct Polyphase::Blocks {
   static S2S_BODY Lanes block(const Block& of, const float* input, const float* weights,
                               int64_t taps) {
@@ -111,12 +111,12 @@ void Polyphase::make_blocks(int64_t taps) {
   block_taps_ = taps;
   for (int64_t at = 0; at < to_; at += kLanes) {
     Block block;
-    block.phase = std::min(at, to_ - kLanes);  // the last may begin inside the one before
+    block.phase = std::min(at, to_ - kLanes);  // the last block may overlap the one before
     block.start = starts_[static_cast<size_t>(block.phase)];
     block.weights = static_cast<int64_t>(block_weights_.size());
     for (int64_t i = 0; i < kLanes; ++i) {
       const int64_t offset = starts_[static_cast<size_t>(block.phase + i)] - block.start;
-      if (offset >= 2 * kLanes) {  // the input is too far apart
+      if (offset >= 2 * kLanes) {  // the inputs do not fit into two vectors
         blocks_ = {};
         block_weights_ = {};
         return;
@@ -144,10 +144,11 @@ void Polyphase::run(const float* input, float* output, int64_t num_frames) const
 void Polyphase::operator()(const float* input, int64_t num_inputs, float* output,
                            int64_t num_outputs) const {
   const int64_t num_frames = (num_outputs + to_ - 1) / to_;
-  // Whole frames whose inputs are all there: n from + first >= 0 and n from + last <= num_inputs.
+  // The frames [inside, after) have all their inputs: n from + first >= 0 and n from + last <=
+  // num_inputs.
   const int64_t inside = std::min(num_frames, (std::max<int64_t>(0, -first_) + from_ - 1) / from_);
   const int64_t last_there = num_inputs < last_ ? 0 : (num_inputs - last_) / from_ + 1;
-  const int64_t behind = std::max(inside, std::min(last_there, num_outputs / to_));
+  const int64_t after = std::max(inside, std::min(last_there, num_outputs / to_));
   std::vector<float> edge(static_cast<size_t>(last_ - first_));
   std::vector<float> frame_outputs(static_cast<size_t>(to_));
   const auto at_the_edge = [&](int64_t frame) {
@@ -161,8 +162,8 @@ void Polyphase::operator()(const float* input, int64_t num_inputs, float* output
                 output + frame * to_);
   };
   for (int64_t n = 0; n < inside; ++n) at_the_edge(n);
-  if (behind > inside) run(input + inside * from_, output + inside * to_, behind - inside);
-  for (int64_t n = behind; n < num_frames; ++n) at_the_edge(n);
+  if (after > inside) run(input + inside * from_, output + inside * to_, after - inside);
+  for (int64_t n = after; n < num_frames; ++n) at_the_edge(n);
 }
 
 }  // namespace s2s::data

@@ -14,8 +14,8 @@ namespace s2s::data {
 namespace {
 
 constexpr double kSoundSpeed = 340;    // m/s
-constexpr int64_t kOversampling = 64;  // of the rate at which reflections are placed
-constexpr int64_t kMiddle = 8;         // of the rate of the high-pass filter
+constexpr int64_t kOversampling = 64;  // times the rate; reflections are placed at this rate
+constexpr int64_t kMiddle = 8;         // times the rate; the high-pass filter works at this rate
 constexpr double kHalfEpsilon = 0.0009765625;
 
 at::Tensor uniform(Pcg64& generator, double low, double high, int64_t count) {
@@ -25,8 +25,8 @@ at::Tensor uniform(Pcg64& generator, double low, double high, int64_t count) {
   return values;
 }
 
-/// As torchaudio resamples: by a convolution. What follows is a recursion in float that enlarges
-/// every difference in rounding, so that nothing here may be computed another way.
+/// Resamples by a convolution, as torchaudio does. The recursion that follows amplifies every
+/// difference in rounding, so no other method is possible.
 at::Tensor resample_by_convolution(const at::Tensor& samples_S, int64_t from_hz, int64_t to_hz) {
   const SincKernel kernel = sinc_kernel(from_hz, to_hz, /*is_double=*/true);
   const at::Tensor padded =
@@ -36,7 +36,7 @@ at::Tensor resample_by_convolution(const at::Tensor& samples_S, int64_t from_hz,
   return frames.transpose(1, 2).reshape(-1).narrow(0, 0, length);
 }
 
-/// torchaudio's highpass_biquad, with its order of operations in float, clipped to [-1, 1].
+/// torchaudio's highpass_biquad with the same order of operations in float, clipped to [-1, 1].
 at::Tensor high_pass(const at::Tensor& samples_S, int64_t rate_hz, double cutoff_hz) {
   const at::Tensor w = 2 * std::numbers::pi * at::full({}, cutoff_hz, at::kFloat) / rate_hz;
   const at::Tensor alpha = at::sin(w) / 2.0 / at::full({}, 0.707, at::kFloat);
@@ -57,7 +57,7 @@ at::Tensor high_pass(const at::Tensor& samples_S, int64_t rate_hz, double cutoff
   return filtered_S.clamp(-1, 1);
 }
 
-/// A reflection each: its place in samples, and its size.
+/// Position in samples and amplitude of each reflection.
 struct Reflections {
   at::Tensor place, size;
 };
@@ -99,7 +99,7 @@ at::Tensor random_response(const RandomRoom& room) {
   float* to = response.data_ptr<float>();
   const double* places = reflections.place.const_data_ptr<double>();
   const double* sizes = reflections.size.const_data_ptr<double>();
-  // Of several at one place the last stays, as in PyTorch's indexed assignment.
+  // Of several reflections at one position the last counts, as in PyTorch's indexed assignment.
   for (int64_t i = 0; i < reflections.place.numel(); ++i) {
     const auto place = static_cast<int64_t>(std::min(places[i], static_cast<double>(length - 1)));
     to[place] = static_cast<float>(sizes[i]);

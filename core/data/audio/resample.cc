@@ -27,7 +27,8 @@ int64_t Resampler::num_samples(int64_t num_input_samples) const {
 at::Tensor Resampler::operator()(const at::Tensor& audio_BS) const {
   if (from_ == to_) return audio_BS;
   const int64_t num_inputs = audio_BS.size(-1);
-  // Never more than a frame after the last that begins inside; torchaudio's convolution ends there.
+  // At most one frame after the last one that begins inside, because torchaudio's convolution ends
+  // there.
   const int64_t num_outputs = std::min(num_samples(num_inputs), (num_inputs / from_ + 1) * to_);
   const at::Tensor inputs = audio_BS.detach().to(at::kCPU, at::kFloat).contiguous();
   std::vector<int64_t> sizes = audio_BS.sizes().vec();

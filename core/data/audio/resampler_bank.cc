@@ -8,7 +8,7 @@ std::shared_ptr<const Resampler> ResamplerBank::find(int64_t from_hz, int64_t to
   const std::lock_guard lock(mutex_);
   Kept& kept = by_rates_[{from_hz, to_hz}];
   kept.last_use = ++num_uses_;
-  // lhotse uses torchaudio.transforms.Resample, whose kernel is computed in float64.
+  // As lhotse, which uses torchaudio.transforms.Resample with a kernel computed in float64.
   if (!kept.resampler) {
     kept.resampler = std::make_shared<const Resampler>(from_hz, to_hz, /*double_kernel=*/true);
   }

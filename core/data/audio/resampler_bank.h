@@ -12,8 +12,8 @@
 
 namespace s2s::data {
 
-/// Safe to use from several threads. Keeps the most recently used resamplers only: random speeds
-/// need many, and those of rates without a common divisor are large.
+/// Thread-safe. Keeps only the most recently used resamplers: random speeds need many, and those
+/// for rates without a common divisor are large.
 class ResamplerBank {
  public:
   static constexpr size_t kMost = 32;

@@ -10,8 +10,8 @@
 namespace s2s {
 namespace {
 
-/// The resampler computes frames of at most this many periods. Inputs that begin at such a frame
-/// are added up in the same order as those of the whole recording.
+/// The resampler computes frames of at most this many periods. If inputs begin at the begin of such
+/// a frame, their sums are computed in the same order as for the whole recording.
 constexpr int64_t kPeriods = 64;
 
 }  // namespace
@@ -24,10 +24,10 @@ StreamResampler::StreamResampler(int64_t from_hz, int64_t to_hz)
   if (from_ != to_) width_ = data::sinc_kernel(from_hz, to_hz, /*is_double=*/false).width;
 }
 
-/// Outputs up to `end` of those that the kept inputs give.
+/// Returns the outputs up to `end` that the kept inputs give.
 at::Tensor StreamResampler::take(int64_t end) {
   if (end <= num_given_) return at::empty({0}, at::kFloat);
-  const int64_t first = begin_ / from_ * to_;  // the output at which the kept inputs begin
+  const int64_t first = begin_ / from_ * to_;  // first output of the kept inputs
   const at::Tensor all_S = resampler_(kept_S_);
   const int64_t begin = num_given_ - first;
   const at::Tensor taken_S = all_S.slice(0, begin, end - first).clone();

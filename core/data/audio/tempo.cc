@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kSegmentSeconds = 0.082;
 
-/// Lengths in samples. SoX's divisors of the segment's length.
+/// Lengths in samples, with SoX's divisors of the segment's length.
 struct Lengths {
   int64_t segment, search, overlap;
 
@@ -27,7 +27,7 @@ struct Lengths {
   }
 };
 
-/// Sums of squared differences between the end of the last segment and where the next may begin.
+/// Sums of squared differences between the end of the last segment and the possible next segments.
 struct Fit {
   const float* last;   // interleaved
   const float* input;  // interleaved
@@ -54,16 +54,16 @@ struct Differences {
   }
 };
 
-/// Input and output are interleaved; both ends of the input are silent.
+/// Input and output are interleaved. The input is preceded and followed by silence.
 class Stretcher {
  public:
   Stretcher(int64_t channels, double factor, int64_t rate)
       : channels_(channels), factor_(factor), lengths_(static_cast<double>(rate)) {}
 
   int64_t before() const { return lengths_.search / 2; }
-  /// Input that has to be there after the beginning of a segment.
+  /// Number of input samples that have to follow the begin of a segment.
   int64_t needed() const { return lengths_.segment + lengths_.search; }
-  /// Where segment `number` begins in the input.
+  /// Returns the input sample at which segment `number` begins.
   int64_t place(int64_t number) const {
     const int64_t hop = lengths_.segment - lengths_.overlap;
     return static_cast<int64_t>(factor_ * static_cast<double>(number * hop) + 0.5);
@@ -107,7 +107,7 @@ class Stretcher {
   int64_t channels_;
   double factor_;
   Lengths lengths_;
-  std::vector<float> last_;  // the end of the last segment, to be faded into the next
+  std::vector<float> last_;  // the end of the last segment, which is faded into the next one
   std::vector<float> output_;
 };
 

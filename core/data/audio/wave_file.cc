@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kLongest_s = 3600;
 constexpr int64_t kMostSamples = int64_t{1} << 28;  // an hour at 74 kHz
 
-/// One channel, decoded piece by piece: a small file can have many channels.
+/// Decodes one channel piece by piece, because a small file can have many channels.
 at::Tensor read_channel(data::AudioReader& reader, int64_t channel) {
   constexpr int64_t kAtOnce = 1 << 20;
   const int64_t count = reader.info().num_samples;

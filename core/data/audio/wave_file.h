@@ -1,5 +1,5 @@
 #pragma once
-// Whole audio files, read and written by libsndfile.
+// Reads and writes whole audio files with libsndfile.
 
 #include <ATen/core/Tensor.h>
 
@@ -13,11 +13,11 @@ struct Wave {
   int64_t num_channels = 1;  // of the file
 };
 
-/// A channel of a file, 0-based, resampled to `sample_rate_hz`.
+/// Reads one channel of a file, 0-based, and resamples it to `sample_rate_hz`.
 /// Errors: [data/unreadable-audio], [data/missing-file], [data/empty-audio], [data/channel].
 Wave read_wave(const std::string& path, int64_t channel, int64_t sample_rate_hz);
 
-/// samples [S] float32, clipped to [-1, 1], as 16-bit PCM.  Errors: [io/write].
+/// Writes samples [S] float32, clipped to [-1, 1], as 16-bit PCM.  Errors: [io/write].
 void write_wave(const std::string& path, const at::Tensor& samples_S, int64_t sample_rate_hz);
 
 }  // namespace s2s

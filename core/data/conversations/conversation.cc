@@ -19,7 +19,7 @@ int64_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-/// A tag in a text would be taken for the place of an audio.
+/// Refuses the tag in a text, because it would be mistaken for an audio.
 void check_tags(const AudioConversation& conversation, const ConversationRules& rules) {
   for (const SpokenOrWritten& turn : conversation.turns) {
     if (turn.audio || count_of(turn.text, rules.audio_locator_tag) == 0) continue;
@@ -28,7 +28,7 @@ void check_tags(const AudioConversation& conversation, const ConversationRules& 
                       [](const SpokenOrWritten& other) { return other.audio != nullptr; });
     throw conversation_errors::prompt(
         conversation.place, rules.prompt_format.name,
-        fmt::format("a text turn contains the tag {}, which stands for an audio; the conversation "
+        fmt::format("a text turn contains the tag {}, which marks an audio; the conversation "
                     "has {} audio turns",
                     rules.audio_locator_tag, num_audios),
         "the audio as a turn of its own, or the text without the tag");

@@ -8,13 +8,13 @@
 
 namespace s2s::data::conversation_errors {
 
-/// [data/prompt-turns]: a conversation that its prompt format cannot write.
+/// [data/prompt-turns] The prompt format cannot express the conversation.
 Error prompt(const std::string& place, const std::string& format, const std::string& problem,
              const std::string& expected);
-/// [data/prompt-format]: a name that is no prompt format.
+/// [data/prompt-format] `name` is not a prompt format.
 Error prompt_format(const std::string& place, const std::string& name,
                     const std::vector<std::string>& known);
-/// [data/token-duration]: use_multimodal_sampling without token_equivalent_duration.
+/// [data/token-duration] use_multimodal_sampling is set without token_equivalent_duration.
 Error no_token_duration(const std::string& place);
 
 }  // namespace s2s::data::conversation_errors

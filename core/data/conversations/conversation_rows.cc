@@ -11,7 +11,7 @@ namespace {
 struct ConversationRow : RowContent {
   std::string id, answer;
   EncodedPrompt prompt;
-  std::vector<int64_t> question;  // without the answer at its end
+  std::vector<int64_t> question;  // without the answer at the end
   std::vector<at::Tensor> audios_S;
 };
 
@@ -19,7 +19,7 @@ const ConversationRow& row_of(const RowContent& content) {
   return static_cast<const ConversationRow&>(content);
 }
 
-/// Rows padded on the left. `items`: the items of a row.
+/// Pads rows on the left. `items` returns the items of a row.
 template <class Value, class Items>
 at::Tensor left_padded(const std::vector<const RowContent*>& rows, at::ScalarType type,
                        double padding, Items items) {

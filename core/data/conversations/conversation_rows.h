@@ -1,5 +1,5 @@
 #pragma once
-// Rows of conversations, and batches by the names of NeMo's SALMDataset.
+// Makes rows of conversations, and batches with the tensor names of NeMo's SALMDataset.
 
 #include "conversations/conversation.h"
 #include "loader/row_kind.h"
@@ -7,14 +7,15 @@
 
 namespace s2s::data {
 
-/// Batch::others: audios [A, S] float32, audio_lens [A] int64, input_ids [B, T] int64 and loss_mask
-/// [B, T] bool, ids padded on the left with PAD; A audios of all rows, in order. With
-/// ConversationRules::has_prompts also prompt_ids [B, P]: the rows without the answers at their
-/// end, and what begins an answer. Batch::ids. Batch::target_texts: the last answers.
+/// Batch::others has audios [A, S] float32, audio_lens [A] int64, input_ids [B, T] int64 and
+/// loss_mask [B, T] bool. Ids are padded on the left with PAD. A counts the audios of all rows, in
+/// order. With ConversationRules::has_prompts there is also prompt_ids [B, P]: each row without the
+/// answer at its end, followed by the text that begins an answer. Batch::ids has the cuts' ids, and
+/// Batch::target_texts the last answers.
 /// Source: NeMo salm_dataset.py.
 class ConversationRows : public RowKind {
  public:
-  /// The tokenizer must live on.
+  /// The tokenizer must outlive the object.
   ConversationRows(ConversationRules rules, const Tokenizer& tokenizer);
 
   std::unique_ptr<RowContent> load(const Cut& cut, AudioLoader& audio) const override;

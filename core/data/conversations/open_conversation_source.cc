@@ -16,7 +16,7 @@ namespace {
 
 using data::ConversationRules;
 
-/// Keys of the data block that a conversation has a use for.
+/// Reads the keys of the data block that conversations use.
 DuplexDataOptions read_data_block(const DataContext& context, Findings findings) {
   DuplexDataOptions duplex;
   if (context.data == nullptr) return duplex;
@@ -37,9 +37,9 @@ ConversationRules rules_of(const data::DatasetOptions& options, const DuplexData
   return rules;
 }
 
-/// Where batches are measured in positions of the language model, their limits are, too (NeMo's
-/// MultimodalSamplingConstraint). What the rules have is taken out of the options, whose other
-/// readers have no use for it.
+/// If batches are measured in positions of the language model, limits are, too (NeMo's
+/// MultimodalSamplingConstraint). Options that the rules take over are removed, because other
+/// readers cannot use them.
 void take_over(data::CutBatchesOptions& o, const ConversationRules& rules,
                const std::string& path) {
   if (o.use_multimodal_sampling) {

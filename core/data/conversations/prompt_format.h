@@ -12,13 +12,13 @@ namespace s2s::data {
 
 inline constexpr const char* kAssistant = "assistant";
 
-/// Text with a role. The place of an audio is the tag, as text.
+/// A text with a role. The tag takes the place of an audio.
 struct PromptTurn {
   std::string role;  // system, user, assistant
   std::string text;
 };
 
-/// What a conversation is encoded with.
+/// The options of encoding.
 struct PromptRules {
   const PromptFormat* format = nullptr;
   std::string system_prompt;  // where the first turn contains it; "": none
@@ -28,7 +28,7 @@ struct PromptRules {
 
 struct EncodedPrompt {
   std::vector<int64_t> ids;
-  /// As long as ids: true where the loss counts. All false without an answer at the end.
+  /// One element per id: whether the loss counts it. All are false if no answer is at the end.
   std::vector<bool> mask;
 };
 

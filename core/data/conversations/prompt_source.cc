@@ -18,7 +18,7 @@ Config entry(const char* type, const char* key, const std::string& path) {
   return item;
 }
 
-/// NeMo's conversations say of each turn whether it is text or audio; ShareGPT's do not.
+/// NeMo's turns have a type (text or audio); ShareGPT's turns have none.
 Config conversations_of(const nlohmann::json& turns, const std::string& path) {
   const bool has_types = turns.is_array() && !turns.empty() && turns.front().contains("type");
   return entry(has_types ? "multimodal_conversation" : "share_gpt", "manifest_filepath", path);

@@ -1,5 +1,5 @@
 #pragma once
-// Conversations that are to be answered, from the files of data sets.
+// Opens conversations that a model is asked to answer.
 
 #include <memory>
 #include <optional>
@@ -12,9 +12,9 @@
 
 namespace s2s::data {
 
-/// The entry of `input_cfg` for a file of cuts, of NeMo's manifests or of conversations (JSONL,
-/// also compressed), by the keys of its first line; for a .yaml file the entry that refers to it.
-/// For a folder, Shar's if it has files of cuts. Nothing for anything else.
+/// Returns the entry of `input_cfg` for a file. The keys of the first line say whether it has cuts,
+/// NeMo's entries or conversations (JSONL, also compressed). A .yaml file is included, and a folder
+/// with files of cuts is Shar. Returns nothing for anything else.
 /// Errors: [data/missing-file], [data/gzip].
 std::optional<Config> input_of(const std::string& path);
 

@@ -14,7 +14,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Python's text.split(mark)[1].
+/// Returns Python's text.split(mark)[1].
 std::string second_part(const std::string& text, const std::string& mark) {
   const std::string rest = text.substr(text.find(mark) + mark.size());
   return rest.substr(0, rest.find(mark));

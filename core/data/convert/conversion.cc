@@ -22,16 +22,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxFindings = 20;
-constexpr size_t kPiecesOfThread = 32;  // that are taken together
+constexpr size_t kPiecesOfThread = 32;  // taken at once
 constexpr double kCheckpoint_s = 2;
 constexpr size_t kCheckpointBytes = size_t{8} << 20;
 
-/// A piece, and what became of it.
+/// A piece and its result.
 struct Slot {
   std::optional<Piece> piece;
   std::vector<Cut> cuts;
   std::optional<Error> error;
-  uint64_t state = 0;  // of what the piece is made of
+  uint64_t state = 0;  // of what the piece was made of
   bool done = false;
 };
 
@@ -78,13 +78,13 @@ class Conversion {
   ConversionOptions options_;
   PartFile part_;
   fs::path folder_;
-  std::unordered_map<uint64_t, int64_t> line_of_id_;  // by hash
+  std::unordered_map<uint64_t, int64_t> line_of_id_;  // by hash of the id
   Findings findings_;
   bool begun_anew_ = false;
 };
 
-/// Goes past what was done, and learns its ids again. Begins anew when its source has changed.
-/// False when it was stopped.
+/// Skips the pieces that are done, and collects their ids. Begins again if their source has
+/// changed. Returns false if it was stopped.
 bool Conversion::resume(const StopRequest& stop) {
   if (part_.state().pieces == 0) return true;
   const std::optional<uint64_t> now = state_of_done(stop);
@@ -99,12 +99,12 @@ bool Conversion::resume(const StopRequest& stop) {
   return true;
 }
 
-/// What the pieces that are done would be made of now. Nothing when it was stopped.
+/// Returns the current state of the source of all finished pieces, or nothing if it was stopped.
 std::optional<uint64_t> Conversion::state_of_done(const StopRequest& stop) {
   uint64_t source = 0;
   for (int64_t left = part_.state().pieces; left > 0;) {
     std::vector<Slot> slots = take(std::min(most_at_once(), static_cast<size_t>(left)));
-    if (slots.empty()) return source + 1;  // the source has fewer pieces now
+    if (slots.empty()) return source + 1;  // the source now has fewer pieces
     if (stop()) return std::nullopt;
     for_each(
         slots, [] { return false; },
@@ -159,7 +159,7 @@ void Conversion::set_paths(Cut& cut) const {
 
 void Conversion::make(Slot& slot) const {
   try {
-    // Before it is read: a change in between is seen when the conversion is continued.
+    // Before it is read, so that a change in between is noticed when the conversion is continued.
     if (slot.piece->state) slot.state = slot.piece->state();
     slot.cuts = slot.piece->make();
     for (Cut& cut : slot.cuts) set_paths(cut);
@@ -186,7 +186,7 @@ void Conversion::for_each(std::vector<Slot>& slots, const StopRequest& stop,
   team.join();
 }
 
-/// "x" -> "x-2", or the next number that is free.
+/// Renames "x" to "x-2", or to the next number that is not used.
 void Conversion::rename(Cut& cut, int64_t first_line) const {
   const std::string id = cut.id;
   if (!options_.rename_duplicates) {
@@ -208,7 +208,7 @@ void Conversion::keep_cut(Cut& cut) {
   part_.append(to_json(cut) + "\n");
 }
 
-/// False when nothing behind this piece may be kept.
+/// Keeps the cuts of a piece. Returns false if the conversion must end.
 bool Conversion::keep(Slot& slot) {
   PartState& state = part_.state();
   if (!slot.error && findings_.empty()) {

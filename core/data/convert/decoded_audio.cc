@@ -20,17 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Containers of recordings. Playlists and the like would read files that they name.
+/// Containers of recordings. Playlists and similar formats would read files that they name.
 constexpr const char* kContainers =
     "aac,ac3,aiff,amr,amrnb,amrwb,asf,au,avi,caf,eac3,flac,matroska,mov,mp3,mpeg,mpegts,ogg,w64,"
     "wav";
-constexpr const char* kMostBytes = "17179869184";  // of a decoded file
+constexpr const char* kMostBytes = "17179869184";  // limit of a decoded file
 
-/// Limits: it tells its progress twice a second.
+/// ffmpeg reports its progress twice a second, so a silent one hangs.
 constexpr files::CommandLimits kLimits = {
     .silence_s = 120, .most_silences = 60, .output_bytes = int64_t{64} << 20};
 
-/// "file:" keeps a name from being an option or a protocol.
+/// "file:" prevents that a name is read as an option or a protocol.
 std::vector<std::string> words_for(const std::string& decoder, const std::string& from,
                                    const std::string& to) {
   return {decoder,

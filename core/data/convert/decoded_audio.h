@@ -1,5 +1,5 @@
 #pragma once
-// Recordings in formats that only ffmpeg reads (.m4a, .webm, ...), as FLAC files beside the result.
+// Decodes recordings that only ffmpeg reads (.m4a, .webm, ...) to FLAC files beside the result.
 
 #include <string>
 
@@ -7,20 +7,19 @@
 
 namespace s2s::convert {
 
-/// The path of ffmpeg, which reads them; "" where it is not installed, or may not be started
-/// (--untrusted).
+/// Returns the path of ffmpeg, or "" if it is not installed or must not be started (--untrusted).
 std::string find_decoder();
 
-/// Where the decoded recordings of a result lie: "cuts.audio" beside "cuts.jsonl.gz".
+/// Returns the folder of a result's decoded recordings: "cuts.audio" beside "cuts.jsonl.gz".
 std::string decoded_folder_of(const std::string& result);
 
-/// A file that can be read: `path` itself, or what `options.decoder` makes of it, with 16 bits,
-/// all channels and the sample rate of its first audio track. The name of a decoded file has the
-/// hash of the recording's content, so that one that is there is of the same content.
-/// Errors: [data/missing-file]; [data/unreadable-audio] with what ffmpeg says; [io/write].
+/// Returns a file that can be read: `path` itself, or a copy that `options.decoder` makes of it.
+/// The copy has 16 bits and all channels and the sample rate of the first audio track. Its name has
+/// the hash of the recording's content, so an existing copy has the same content.
+/// Errors: [data/missing-file]; [data/unreadable-audio] with ffmpeg's message; [io/write].
 std::string readable_audio(const std::string& path, const ImportOptions& options);
 
-/// Whether conversions with these options read the file: as it is, or through ffmpeg.
+/// Whether conversions with these options can read the file, directly or through ffmpeg.
 bool is_read(const std::string& path, const ImportOptions& options);
 
 }  // namespace s2s::convert

@@ -44,7 +44,7 @@ std::string detect_folder(const std::string& folder, const ImportOptions& option
   return pairs ? "wav-pairs" : "stereo";
 }
 
-/// By the keys of a manifest's first line.
+/// Detects the import from the keys of a manifest's first line.
 std::string detect_lines(const std::string& source) {
   data::LineReader file(source);
   std::string line;

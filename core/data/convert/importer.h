@@ -1,6 +1,5 @@
 #pragma once
-// Imports: recordings and texts of other formats, one piece after the other, as cuts that train a
-// duplex model.
+// Importers read recordings and texts of other formats, piece by piece, as cuts for a duplex model.
 
 #include <cstdint>
 #include <functional>
@@ -13,32 +12,33 @@
 
 namespace s2s::convert {
 
-/// What becomes of a pair whose two files differ in length by more than half a second.
+/// What to do with a pair of files that differ in length by more than half a second.
 enum class Lengths { kError, kShorter };
 
 struct ImportOptions {
-  std::string from;           // name of an import; "": told from the source
+  std::string from;           // name of an import; "": detect it from the source
   std::string user = "user";  // folder, part of a file name, label of a transcript
   std::string agent = "agent";
   int64_t user_channel = 1;  // of stereo files
   int64_t agent_channel = 0;
   std::string main_speaker = "SPEAKER_MAIN";  // the agent's label in transcripts
-  double pause_s = 0.5;                       // words further apart than that are two turns
+  double pause_s = 0.5;  // words with a longer pause between them are two turns
   Lengths lengths = Lengths::kError;
   std::string supervisions;    // lhotse: manifest of supervisions
-  int64_t sample_rate_hz = 0;  // kaldi: of all recordings; 0: read from the files
+  int64_t sample_rate_hz = 0;  // kaldi: of all recordings; 0: from the files
   std::string user_suffix;     // kaldi: "-A" and "-B" join two recordings into one cut
   std::string agent_suffix;
-  std::string language;        // of all turns; "": none
-  std::string decoder;         // path of ffmpeg; "": what only it reads is left out
-  std::string decoded_folder;  // for what it makes of recordings
+  std::string language;        // set on all turns; "": none
+  std::string decoder;         // path of ffmpeg; "": files that only ffmpeg reads are left out
+  std::string decoded_folder;  // for recordings that ffmpeg decodes
 };
 
-/// A file, a line or a recording: what cuts are made of, independent of the others.
+/// A file, a line or a recording from which cuts are made, independent of other pieces.
 struct Piece {
   std::string place;                       // file, or file:line
-  std::function<std::vector<Cut>()> make;  // thread-safe. Errors: one for a bad piece
-  /// What `make` reads, as files/source_state.h knows it; reads and runs nothing else. Thread-safe.
+  std::function<std::vector<Cut>()> make;  // thread-safe; throws one error for a bad piece
+  /// State of what `make` reads (files/source_state.h). It reads and runs nothing else.
+  /// Thread-safe.
   std::function<uint64_t()> state = {};
 };
 
@@ -49,29 +49,29 @@ class Importer {
   Importer(const Importer&) = delete;
   Importer& operator=(const Importer&) = delete;
 
-  /// The next piece, in an order that depends on the source only; nothing at the end.
-  /// Errors: of a bad line, after which `next` goes on with the line behind it.
+  /// Returns the next piece, or nothing at the end. The order depends only on the source.
+  /// Errors: of a bad line; the next call continues with the line after it.
   virtual std::optional<Piece> next() = 0;
-  /// Begins again with the first piece, and reads the source again where it was read before.
+  /// Begins again with the first piece. Reads the source again if it was read before.
   virtual void rewind() = 0;
-  /// Number of pieces, if that is known.
+  /// Number of pieces, if it is known.
   virtual std::optional<int64_t> size() const { return std::nullopt; }
-  /// Changes with the names of the source's files.
+  /// Changes when names of the source's files change.
   virtual uint64_t fingerprint() const = 0;
 };
 
 /// Names of imports.
 std::vector<std::string> import_names();
 
-/// The import that suits `source`, judged by the names of its files and, of a file, its first line.
+/// Detects the import for `source` from the names of its files and, for a file, its first line.
 /// Errors: [data/convert-source], [data/missing-file].
 std::string detect_import(const std::string& source, const ImportOptions& options);
 
-/// Errors: [data/convert-source], [data/missing-file], and those of the files that an import has to
+/// Errors: [data/convert-source], [data/missing-file], and those of files that an import has to
 /// read first.
 std::unique_ptr<Importer> open_importer(const std::string& source, const ImportOptions& options);
 
-// The imports; `open_importer` chooses.
+// The importers. `open_importer` chooses one of them.
 std::unique_ptr<Importer> import_wave_pairs(const std::string& folder, const ImportOptions&);
 std::unique_ptr<Importer> import_stereo(const std::string& source, const ImportOptions&);
 std::unique_ptr<Importer> import_kaldi(const std::string& folder, const ImportOptions&);

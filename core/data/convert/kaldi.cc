@@ -1,6 +1,6 @@
-// Kaldi data directories: wav.scp, and segments, text, utt2spk, spk2gender, utt2lang, reco2dur,
-// utt2dur where they are. Numbers and ids are those of lhotse's load_kaldi_data_dir followed by
-// CutSet.from_manifests.
+// Kaldi data directories: wav.scp and, if they exist, segments, text, utt2spk, spk2gender,
+// utt2lang, reco2dur, utt2dur. Numbers and ids are those of lhotse's load_kaldi_data_dir followed
+// by CutSet.from_manifests.
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +44,7 @@ class Kaldi : public Importer {
 
   fs::path folder_;
   ImportOptions options_;
-  std::vector<Error> problems_;  // of lines; `next` throws them first
+  std::vector<Error> problems_;  // of lines; the first calls of `next` throw them
   KaldiFile recordings_, segments_, texts_, speakers_, genders_, languages_, durations_,
       utterance_durations_;
   std::unordered_map<std::string, std::vector<KaldiSegment>> segments_of_;
@@ -107,7 +107,7 @@ void Kaldi::add_utterance(const std::string& id, files::SourceState& state) cons
   }
 }
 
-/// The lines of a recording in all files. A command counts by its words, a file by its stamp.
+/// Adds the lines of a recording in all files. A command counts by its text, a file by its stamp.
 void Kaldi::add_line(const KaldiLine& line, files::SourceState& state) const {
   state.add(line.key);
   state.add(durations_.value(line.key).value_or(""));
@@ -137,8 +137,8 @@ uint64_t Kaldi::state(const KaldiLine& line) const {
   return state.value();
 }
 
-/// What reco2dur says; without it utt2dur of commands whose recordings are utterances, so that
-/// they need not be run.
+/// Returns the duration in reco2dur. Without it, returns that in utt2dur for commands whose
+/// recordings are utterances, so that they need not be run.
 std::optional<double> Kaldi::written_duration(const KaldiLine& line) const {
   const bool of_utterances = !durations_.exists() && !segments_.exists() &&
                              utterance_durations_.exists() && line.value.ends_with("|");
@@ -156,7 +156,8 @@ std::optional<double> Kaldi::written_duration(const KaldiLine& line) const {
   return seconds;
 }
 
-/// Source: lhotse/kaldi.py (milliseconds, samples of them, the command without its '|').
+/// Source: lhotse/kaldi.py, which rounds to milliseconds and then to samples, and removes the '|'
+/// of a command.
 Recording Kaldi::recording(const KaldiLine& line) const {
   const std::string place = recordings_.place(line);
   if (line.value.empty()) {
@@ -216,7 +217,7 @@ Supervision Kaldi::supervision(const std::string& id, const Recording& recording
   return turn;
 }
 
-/// Of segments; without them the recording is an utterance.
+/// Returns the supervisions in segments. Without segments the recording is one utterance.
 std::vector<Supervision> Kaldi::supervisions(const Recording& recording) const {
   const bool whole = speakers_.exists() || texts_.exists();
   if (!segments_.exists()) {
@@ -252,7 +253,7 @@ Cut Kaldi::single(const KaldiLine& line, int64_t index) const {
   return cut;
 }
 
-/// Turns in time; the speakers' names become "speaker_id".
+/// Sorts turns by time; the speakers' names become "speaker_id".
 Cut Kaldi::paired(const KaldiLine& user) const {
   const std::string stem = user.key.substr(0, user.key.size() - options_.user_suffix.size());
   const KaldiLine* const agent = recordings_.find(stem + options_.agent_suffix);

@@ -12,10 +12,10 @@
 namespace s2s::convert {
 namespace {
 
-/// Beyond it, a file is not one of Kaldi's, and its problems would fill the memory.
+/// With more problems the file is not Kaldi's, and the problems would fill the memory.
 constexpr size_t kMostProblems = 10'000;
 
-/// Errors: the problem itself, beyond kMostProblems.
+/// Errors: the problem itself if there are kMostProblems already.
 void add_problem(std::vector<Error>& problems, Error problem) {
   if (problems.size() >= kMostProblems) throw problem;
   problems.push_back(std::move(problem));

@@ -1,5 +1,5 @@
-// Lhotse's recordings and supervisions as cuts: those of CutSet.from_manifests, and of recordings
-// with two speakers on two channels duplex cuts.
+// Lhotse's recordings and supervisions as the cuts that CutSet.from_manifests makes, and recordings
+// of two speakers on two channels as duplex cuts.
 
 #include <algorithm>
 #include <filesystem>
@@ -45,7 +45,7 @@ class LhotseSets : public Importer {
   uint64_t fingerprint_ = 0;
 };
 
-/// "recordings_train.jsonl.gz" -> "supervisions_train.jsonl.gz", when it is there.
+/// Returns "supervisions_train.jsonl.gz" for "recordings_train.jsonl.gz" if that file exists.
 std::string supervisions_beside(const std::string& recordings) {
   const fs::path path(recordings);
   std::string name = path.filename().string();
@@ -56,7 +56,8 @@ std::string supervisions_beside(const std::string& recordings) {
   return fs::exists(beside) ? beside.string() : "";
 }
 
-std::string recording_of(const std::string& line, const data::LinePlace& place, const char* key) {
+std::string recording_of(const std::string& line, const data::LineLocation& place,
+                         const char* key) {
   return data::JsonFields(data::parse_json_line(line, place), place).text(key);
 }
 
@@ -80,7 +81,7 @@ void LhotseSets::read_supervisions() {
   data::LineReader reader(supervisions_path_);
   for (std::string text; reader.next(text);) {
     if (text.find_first_not_of(" \t") == std::string::npos) continue;
-    const data::LinePlace place{supervisions_path_, reader.line()};
+    const data::LineLocation place{supervisions_path_, reader.line()};
     supervisions_[recording_of(text, place, "recording_id")].push_back({text, reader.line()});
   }
 }
@@ -90,7 +91,7 @@ std::optional<Piece> LhotseSets::next() {
   do {
     if (!recordings_->next(line.text)) {
       if (supervisions_.empty()) return std::nullopt;
-      // What no recording claimed.
+      // Reports supervisions whose recording was not found.
       const auto left = supervisions_.begin();
       const Error error = convert_errors::no_recording(
           supervisions_path_ + ":" + std::to_string(left->second.front().number), left->first,
@@ -101,7 +102,7 @@ std::optional<Piece> LhotseSets::next() {
   } while (line.text.find_first_not_of(" \t") == std::string::npos);
   line.number = recordings_->line();
   const int64_t index = index_++;
-  const data::LinePlace place{recordings_path_, line.number};
+  const data::LineLocation place{recordings_path_, line.number};
   const std::string id = recording_of(line.text, place, "id");
   std::vector<Line> turns;
   if (auto node = supervisions_.extract(id)) turns = std::move(node.mapped());
@@ -122,7 +123,7 @@ std::optional<Piece> LhotseSets::next() {
 std::vector<Supervision> LhotseSets::supervisions(const std::vector<Line>& lines) const {
   std::vector<Supervision> turns;
   for (const Line& line : lines) {
-    const data::LinePlace place{supervisions_path_, line.number};
+    const data::LineLocation place{supervisions_path_, line.number};
     data::Leniencies ignored;
     turns.push_back(data::parse_supervision(
         data::JsonFields(data::parse_json_line(line.text, place), place), ignored));
@@ -135,7 +136,7 @@ std::vector<Supervision> LhotseSets::supervisions(const std::vector<Line>& lines
 
 /// Source: lhotse cut/set.py create_cut_set_eager (id, channels, the whole recording).
 Cut LhotseSets::make(const Line& line, int64_t index) const {
-  const data::LinePlace place{recordings_path_, line.number};
+  const data::LineLocation place{recordings_path_, line.number};
   data::Leniencies ignored;
   Cut cut;
   cut.manifest = recordings_path_;
@@ -149,7 +150,7 @@ Cut LhotseSets::make(const Line& line, int64_t index) const {
   return cut;
 }
 
-/// The user's channel is the cut's, the agent's is that of `target_audio`.
+/// The cut has the user's channel, and `target_audio` has the agent's.
 void LhotseSets::make_duplex(Cut& cut) const {
   for (const int64_t channel : {options_.user_channel, options_.agent_channel}) {
     if (std::find(cut.channels.begin(), cut.channels.end(), channel) == cut.channels.end()) {

@@ -72,7 +72,7 @@ void PartFile::read_state(uint64_t fingerprint) {
   json saved;
   try {
     saved = try_parse_foreign_json(read_small_file(part_ + ".json"));
-  } catch (const std::system_error&) {  // nothing was begun
+  } catch (const std::system_error&) {  // there is no partial result
   }
   std::error_code ignored;
   const auto size = static_cast<int64_t>(std::filesystem::file_size(part_, ignored));
@@ -97,7 +97,7 @@ void PartFile::begin_anew() {
 }
 
 void PartFile::for_each_line(const std::function<void(const std::string&)>& take) const {
-  gzFile file = gzopen(part_.c_str(), "rb");  // reads plain files, too
+  gzFile file = gzopen(part_.c_str(), "rb");  // also reads plain files
   if (file == nullptr) throw write_error(part_, "cannot read", errno);
   std::string text;
   char chunk[1 << 16];

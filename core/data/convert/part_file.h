@@ -1,5 +1,5 @@
 #pragma once
-// A file of lines that is written in pieces and is not there before it is whole.
+// A file of lines that is written in pieces and appears when it is complete.
 
 #include <cstdint>
 #include <functional>
@@ -8,23 +8,23 @@
 
 namespace s2s::convert {
 
-/// How far a conversion is; kept beside the part.
+/// Progress of a conversion, stored beside its partial result.
 struct PartState {
   uint64_t fingerprint = 0;  // of the source's names and the options
-  uint64_t source = 0;       // of what the pieces were made of
-  int64_t pieces = 0;        // that are done, bad ones included
+  uint64_t source = 0;       // of what the finished pieces were made of
+  int64_t pieces = 0;        // finished pieces, including bad ones
   int64_t cuts = 0;
   int64_t without_turns = 0;         // cuts
-  double seconds = 0;                // of the cuts
-  int64_t bytes = 0;                 // of the part
+  double seconds = 0;                // total duration of the cuts
+  int64_t bytes = 0;                 // size of the partial result
   std::vector<std::string> skipped;  // messages of bad pieces
 };
 
-/// "OUT.part" while it grows, with "OUT.part.json" beside it. A path that ends in ".gz" is written
-/// as gzip, a member for each stretch.
+/// The partial result "OUT.part" and its state "OUT.part.json". A path that ends in ".gz" is
+/// written as gzip, with a member for each checkpoint.
 class PartFile {
  public:
-  /// Goes on with a part of the same fingerprint; begins anew otherwise.
+  /// Continues a partial result with the same fingerprint; otherwise begins a new one.
   /// Errors: [data/convert-exists] when another process writes it, [io/write].
   PartFile(const std::string& path, uint64_t fingerprint);
   ~PartFile();
@@ -32,17 +32,18 @@ class PartFile {
   PartFile& operator=(const PartFile&) = delete;
 
   PartState& state() { return state_; }
-  /// Drops what is there. Errors: [io/write].
+  /// Drops the partial result. Errors: [io/write].
   void begin_anew();
-  /// Each line that is there from before. Errors: [io/write] when it cannot be read.
+  /// Visits each line of the partial result that existed before. Errors: [io/write] when it cannot
+  /// be read.
   void for_each_line(const std::function<void(const std::string&)>& take) const;
   void append(const std::string& lines) { waiting_ += lines; }
   size_t num_waiting_bytes() const { return waiting_.size(); }
-  /// Puts lines and state on the disk; a later part goes on from here. Errors: [io/write].
+  /// Writes lines and state to the disk. A later process continues from here. Errors: [io/write].
   void checkpoint();
-  /// Removes part and state.
+  /// Removes the partial result and its state.
   void discard();
-  /// The part takes its final name. Errors: [io/write].
+  /// Gives the partial result its final name. Errors: [io/write].
   void commit();
 
  private:
@@ -57,8 +58,8 @@ class PartFile {
   std::string waiting_;
 };
 
-/// Removes the state beside a result at `path` that a conversion left which was killed when all
-/// else was done; not while there is a part.
+/// Removes the state of a finished result at `path`, which a conversion leaves if it is killed in
+/// its last moment. Does nothing while there is a partial result.
 void forget_finished_part(const std::string& path);
 
 }  // namespace s2s::convert

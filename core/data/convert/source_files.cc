@@ -72,7 +72,7 @@ void set_speaker_id(const std::string& name, Supervision& turn) {
 uint64_t fingerprint_of(const std::vector<std::string>& names, const ImportOptions& options) {
   uint64_t hash = fnv1a(options.from);
   const auto mix = [&hash](const std::string& text) { hash = fnv1a("|", fnv1a(text, hash)); };
-  // The empty text was an option once: conversions that have begun go on.
+  // The empty text is the value of a former option; it keeps unfinished conversions valid.
   for (const std::string& text :
        {options.user, options.agent, options.main_speaker, options.supervisions, std::string(),
         options.user_suffix, options.agent_suffix, options.language,

@@ -1,5 +1,5 @@
 #pragma once
-// The files of a source, and how their names speak of speakers.
+// The files of a source, and the speakers in their names.
 
 #include <cstdint>
 #include <optional>
@@ -14,47 +14,47 @@
 
 namespace s2s::convert {
 
-/// Audio files below `folder` that are read, sorted by path. A recording that only ffmpeg reads is
-/// left out where a readable file of its name lies beside it. Errors: [data/missing-file].
+/// Returns the audio files below `folder` that can be read, sorted by path. A recording that only
+/// ffmpeg reads is left out if there is a readable file of the same name. Errors:
+/// [data/missing-file].
 std::vector<std::string> audio_files(const std::string& folder, const ImportOptions& options = {});
 
-/// `path` below `folder`, without its ending: the name of what it holds.
+/// Returns `path` relative to `folder` and without its extension.
 std::string name_below(const std::string& path, const std::string& folder);
 
-/// "call_user" and "user" -> "call": the name without the speaker behind '_', '-' or '.'.
+/// Removes the speaker and the '_', '-' or '.' before it: "call_user" and "user" -> "call".
 std::optional<std::string> without_speaker(const std::string& name, const std::string& speaker);
 
-/// "user" or "agent" of a transcript's label: `agent` and `main_speaker` are the agent, so is a
-/// transcript without labels; everybody else is the user.
+/// Whether a transcript's label means the agent. That is so for `agent`, for `main_speaker` and for
+/// a transcript without labels. All others are the user.
 bool is_agent(const std::string& label, const ImportOptions& options);
 
-/// Labels every part by its role.
+/// Replaces labels by roles.
 std::vector<Spoken> with_roles(std::vector<Spoken> spoken, const ImportOptions& options);
 
-/// Keeps a speaker's own name as custom field "speaker_id".
+/// Stores a speaker's own name as custom field "speaker_id".
 void set_speaker_id(const std::string& name, Supervision& turn);
 
-/// Of names and the options that change cuts.
+/// Fingerprint of names and of the options that change cuts.
 uint64_t fingerprint_of(const std::vector<std::string>& names, const ImportOptions& options);
 
-/// Reads the header. Errors: [data/missing-file], [data/unreadable-audio].
+/// Reads an audio header. Errors: [data/missing-file], [data/unreadable-audio].
 data::AudioInfo read_audio_info(const std::string& path);
 
 /// Runs `command` in a shell and reads the header of the audio that it writes.
 /// Errors: [data/pipe], [data/unreadable-audio] at `place`.
 data::AudioInfo read_command_info(const std::string& command, const std::string& place);
 
-/// A recording that is one file. Source: lhotse Recording.from_file (num_samples, duration).
+/// A recording of one file. Source: lhotse Recording.from_file (num_samples, duration).
 Recording file_recording(const std::string& id, const std::string& path,
                          const data::AudioInfo& info);
 
-/// Adds an audio file whose header is read, and the transcript beside it, to what a piece is made
-/// of; also that there is none.
+/// Adds to a state an audio file whose header is read, and the transcript beside it or its absence.
 void add_audio(const std::string& path, files::SourceState& state);
-/// Only the transcript beside `audio_path`.
+/// Adds to a state only the transcript beside `audio_path`.
 void add_transcript(const std::string& audio_path, files::SourceState& state);
 
-/// True for names that end as an audio file's do.
+/// Whether a file name has an audio extension.
 bool is_audio_name(const std::string& path);
 
 }  // namespace s2s::convert

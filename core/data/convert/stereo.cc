@@ -1,5 +1,5 @@
-// Dialogues of one file with two channels, as Moshi's fine-tuning reads them: a JSONL file of
-// {"path", "duration"}, a folder, or one file; the transcript lies beside the audio.
+// Dialogues in files of two channels, as Moshi's fine-tuning reads them: a JSONL file of {"path",
+// "duration"}, a folder, or one file. Transcripts are beside the audio.
 
 #include <cmath>
 #include <filesystem>
@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 struct StereoFile {
   std::string path;
   std::string id;
-  std::string place;                 // of messages
-  std::optional<double> duration_s;  // of the JSONL file
+  std::string place;                 // in messages
+  std::optional<double> duration_s;  // from the JSONL file
 };
 
 Cut make(const StereoFile& file, const ImportOptions& options) {
@@ -66,14 +66,15 @@ class StereoFiles : public Importer {
 
   std::string source_;
   ImportOptions options_;
-  // A list may have millions of lines, so that no more than this is kept of each.
+  // A list may have millions of lines, so only this is kept of each.
   std::vector<std::string> names_;     // paths, or the lines of a list
-  std::vector<int64_t> line_numbers_;  // of a list
+  std::vector<int64_t> line_numbers_;  // for a list
   size_t at_ = 0;
   uint64_t fingerprint_;
 };
 
-/// Relative to the list's folder, as Moshi's data sets are laid out, else to the working directory.
+/// Resolves a path relative to the list's folder, as in Moshi's data sets, or else to the current
+/// folder.
 std::string found_path(const std::string& path, const fs::path& folder) {
   const fs::path beside = folder / path;
   std::error_code ignored;

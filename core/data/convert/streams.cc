@@ -1,4 +1,4 @@
-// What `input_cfg` reads, as cuts: NeMo's manifests, and mixtures of everything.
+// Imports what `input_cfg` reads: NeMo's manifests, and mixtures of several sources.
 
 #include <filesystem>
 
@@ -42,12 +42,12 @@ InputImport::InputImport(const Config& block, const ImportOptions& options) {
   fingerprint_ = fingerprint_of({std::to_string(stream_->fingerprint())}, options);
 }
 
-/// A stream that gives one error twice stands still.
+/// A stream that gives the same error twice makes no progress and has ended.
 std::optional<Piece> InputImport::next() {
   try {
     const auto item = stream_->next();
     if (!item) return std::nullopt;
-    const auto cut = item->cut ? item->cut : stream_->make(item->token);
+    const data::CutPtr cut = data::cut_of(*item, *stream_);
     return Piece{cut->place(), [cut] { return std::vector<Cut>{*cut}; },
                  [cut] { return files::content_hash(to_json(*cut)); }};
   } catch (const Error& error) {

@@ -1,4 +1,4 @@
-// Subtitles: SubRip (.srt) and WebVTT (.vtt).
+// Parses subtitles: SubRip (.srt) and WebVTT (.vtt).
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ std::string_view without_spaces(std::string_view text) {
 
 /// "01:02:03,400", "02:03.400" -> seconds.
 std::optional<double> parse_time(std::string_view text) {
-  double seconds = 0, unit = 0;  // unit: of the digits behind the comma
+  double seconds = 0, unit = 0;  // `unit` is set after the comma
   int num_digits = 0, num_colons = 0;
   double part = 0;
   for (const char c : text) {
@@ -53,8 +53,8 @@ struct Entity {
 constexpr Entity kEntities[] = {{"&amp;", "&"},  {"&lt;", "<"}, {"&gt;", ">"},
                                 {"&nbsp;", " "}, {"&lrm;", ""}, {"&rlm;", ""}};
 
-/// The text without tags (<i>, <c.yellow>, <00:00:01.000>) and SubRip's {\an8}. The name of <v
-/// NAME> becomes the speaker.
+/// Returns the text without tags (<i>, <c.yellow>, <00:00:01.000>) and without SubRip's {\an8}. The
+/// name of <v NAME> becomes the speaker.
 std::string plain_text(std::string_view text, std::string& speaker) {
   std::string plain;
   for (size_t i = 0; i < text.size();) {
@@ -84,7 +84,7 @@ std::string plain_text(std::string_view text, std::string& speaker) {
   return plain;
 }
 
-/// "00:00:01,000 --> 00:00:02,500 align:start".
+/// Parses "00:00:01,000 --> 00:00:02,500 align:start".
 Spoken parse_times(std::string_view line, const std::string& place) {
   const size_t arrow = line.find(kArrow);
   const std::string_view begin = without_spaces(line.substr(0, arrow));
@@ -107,7 +107,7 @@ std::vector<Spoken> parse_subtitles(const std::string& text, const std::string& 
   std::vector<Spoken> all;
   std::istringstream lines(text);
   int64_t number = 0;
-  bool in_cue = false;  // a blank line ends one; other lines before a time are numbers and notes
+  bool in_cue = false;  // until a blank line; lines before a time are numbers and notes
   for (std::string line; std::getline(lines, line);) {
     ++number;
     const std::string_view content = without_spaces(line);

@@ -1,9 +1,10 @@
-// Praat's TextGrid, long and short form: both are the same numbers and quoted texts, in the long
-// form with names between them.
+// Parses Praat's TextGrid in its long and short form. Both have the same numbers and quoted texts;
+// the long form has names between them.
 
 #include <cctype>
 #include <charconv>
 
+#include "base/utf8_reader.h"
 #include "convert/convert_errors.h"
 #include "convert/transcript.h"
 
@@ -12,26 +13,7 @@ namespace {
 
 constexpr const char* kExpected = "a TextGrid as Praat or the Montreal Forced Aligner writes it";
 
-void append_utf8(uint32_t code, std::string& out) {
-  const auto byte = [&](uint32_t value) { out += static_cast<char>(value); };
-  if (code < 0x80) {
-    byte(code);
-  } else if (code < 0x800) {
-    byte(0xC0 | (code >> 6));
-    byte(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    byte(0xE0 | (code >> 12));
-    byte(0x80 | ((code >> 6) & 0x3F));
-    byte(0x80 | (code & 0x3F));
-  } else {
-    byte(0xF0 | (code >> 18));
-    byte(0x80 | ((code >> 12) & 0x3F));
-    byte(0x80 | ((code >> 6) & 0x3F));
-    byte(0x80 | (code & 0x3F));
-  }
-}
-
-/// UTF-16 with a byte order mark as UTF-8; other text without its mark.
+/// Converts UTF-16 with a byte order mark to UTF-8. Removes the mark of other texts.
 std::string as_utf8(const std::string& text) {
   if (text.starts_with("\xEF\xBB\xBF")) return text.substr(3);
   const bool big = text.starts_with("\xFE\xFF");
@@ -49,12 +31,12 @@ std::string as_utf8(const std::string& text) {
       at += 2;
       code = 0x10000 + ((code & 0x3FF) << 10 | (unit(at) & 0x3FF));
     }
-    append_utf8(code, out);
+    out += utf8_character(code);
   }
   return out;
 }
 
-/// Numbers and quoted texts, one after the other.
+/// Reads numbers and quoted texts one after the other.
 class Tokens {
  public:
   Tokens(std::string text, const std::string& path) : text_(as_utf8(text)), path_(path) {}
@@ -69,7 +51,7 @@ class Tokens {
     return value;
   }
 
-  /// A doubled quote is a quote.
+  /// Reads a quoted text, in which a doubled quote means a quote.
   std::string text() {
     skip_to([this] { return text_[at_] == '"'; }, "a quoted text");
     std::string value;
@@ -99,7 +81,7 @@ class Tokens {
   }
 
  private:
-  /// A digit that no letter stands before ("xmin2" is a name).
+  /// Whether a number begins here. A digit after a letter is part of a name ("xmin2").
   bool is_number() const {
     const auto c = static_cast<unsigned char>(text_[at_]);
     if (std::isdigit(c) == 0 && c != '-') return false;
@@ -126,7 +108,7 @@ struct Tier {
   std::vector<Spoken> intervals;
 };
 
-/// What aligners write where nobody speaks.
+/// Whether a text is what aligners write for silence.
 bool is_silence(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos || text == "sp" || text == "sil" ||
          text == "<eps>" || text == "spn";
@@ -148,7 +130,7 @@ Tier read_tier(Tokens& tokens) {
   return tier;
 }
 
-/// "words" -> "", "anna - words" -> "anna"; nothing for other tiers.
+/// Whether a tier has words. Finds the speaker: "words" -> "", "anna - words" -> "anna".
 bool is_word_tier(const std::string& name, std::string& speaker) {
   if (name == "words" || name == "word") {
     speaker.clear();

@@ -26,7 +26,7 @@ constexpr const char* kExpectedJson =
   throw convert_errors::transcript(path, where + " is " + shown, expected);
 }
 
-/// Moshi: [word, [start, end], speaker].
+/// Parses Moshi's [word, [start, end], speaker].
 Spoken alignment(const json& item, const std::string& path, size_t index) {
   const bool good = item.is_array() && item.size() >= 2 && item[0].is_string() &&
                     item[1].is_array() && item[1].size() == 2 && item[1][0].is_number() &&
@@ -49,7 +49,7 @@ bool has_times(const json& object) {
          object["start"].is_number() && object["end"].is_number();
 }
 
-/// Whisper's word: "word" (or "text"), "start", "end"; WhisperX leaves times out of numbers.
+/// Parses Whisper's word: "word" (or "text"), "start", "end". WhisperX has no times for numbers.
 void add_word(const json& word, Spoken& segment) {
   if (!has_times(word)) return;
   const std::string text = word.contains("word") ? text_at(word, "word") : text_at(word, "text");
@@ -83,12 +83,12 @@ json parse(const std::string& text, const std::string& path) {
   } catch (const json::parse_error& error) {
     std::string reason = error.what();  // "[...] parse error at line 1, column 9: ..."
     const size_t at = reason.find("at line ");
-    constexpr std::string_view kNoPlace = "parse error: ";
-    const size_t what = reason.find(kNoPlace);
+    constexpr std::string_view kParserPrefix = "parse error: ";
+    const size_t what = reason.find(kParserPrefix);
     if (at != std::string::npos) {
       reason = reason.substr(at);
     } else if (what != std::string::npos) {
-      reason = "(" + reason.substr(what + kNoPlace.size()) + ")";
+      reason = "(" + reason.substr(what + kParserPrefix.size()) + ")";
     }
     throw convert_errors::transcript(path, "this is not JSON " + reason, kExpectedJson);
   }
@@ -115,7 +115,7 @@ Transcript read_json(const std::string& path, double audio_s) {
   return transcript;
 }
 
-/// "0.5\t1.25\thello" -> true.
+/// Parses "0.5\t1.25\thello"; false for other lines.
 bool parse_label(const std::string& line, Spoken& spoken) {
   const size_t first = line.find('\t');
   const size_t second = first == std::string::npos ? first : line.find('\t', first + 1);

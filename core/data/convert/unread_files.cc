@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What phones, browsers, recorders and meetings write.
+// Formats of phones, browsers, recorders and meetings.
 constexpr std::array kOtherAudio = {".m4a", ".webm", ".mp4", ".aac", ".wma", ".mkv", ".mov",
                                     ".amr", ".3gp",  ".mka", ".m4b", ".avi", ".ac3", ".caf",
                                     ".oga", ".aif",  ".au",  ".snd", ".mp2"};
@@ -40,11 +40,12 @@ bool ends_as(const std::string& path, const Endings& endings) {
 
 std::string stem_of(const std::string& path) { return fs::path(path).replace_extension().string(); }
 
-/// Paths of recordings without their endings.
+/// Paths of recordings without their extensions.
 class Recordings {
  public:
   void add(const std::string& path) { stems_.insert(stem_of(path)); }
-  /// A transcript belongs to the recording of its name, or to the pair that its name begins.
+  /// Whether a transcript has the name of a recording, or of a pair of recordings without the
+  /// speaker.
   bool have_transcript(const std::string& path) const {
     const std::string stem = stem_of(path);
     for (auto at = stems_.lower_bound(stem); at != stems_.end() && at->starts_with(stem); ++at) {

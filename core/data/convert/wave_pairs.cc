@@ -1,5 +1,5 @@
-// Dialogues of two files: folders "user" and "agent" with files of the same names, or NAME_user.wav
-// beside NAME_agent.wav.
+// Dialogues in pairs of files: folders "user" and "agent" with files of the same names, or
+// NAME_user.wav beside NAME_agent.wav.
 
 #include <algorithm>
 #include <array>
@@ -37,7 +37,7 @@ class WavePairs : public Importer {
   void add(Side side, std::string name, const std::string& file);
   Cut make(const Pair& pair) const;
   uint64_t state(const Pair& pair) const;
-  /// The audio file whose transcript would be that of both.
+  /// Returns the audio file whose transcript would belong to both.
   std::string shared_name(const Pair& pair) const {
     return (fs::path(folder_) / (pair.name + ".wav")).string();
   }
@@ -99,7 +99,7 @@ uint64_t WavePairs::state(const Pair& pair) const {
   return seen.value();
 }
 
-/// Each file's own, or one for both with labels.
+/// Reads each file's own transcript, or one with labels for both.
 std::vector<Spoken> WavePairs::transcripts(const Pair& pair, double audio_s) const {
   std::vector<Spoken> all;
   for (const Side side : {kUser, kAgent}) {

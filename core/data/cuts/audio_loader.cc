@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kTarget = "target_audio";
 
-/// As long as the cut: what begins with it and ends before is followed by silence.
+/// Cuts the audio or appends silence, so that it is as long as the cut.
 at::Tensor as_long_as(const Cut& cut, const at::Tensor& audio_S, int64_t rate) {
   data::check_length(cut);
   const int64_t count = compute_num_samples(cut.duration_s, rate);

@@ -1,4 +1,4 @@
-// Where the encoded audio of a source is.
+// Opens the encoded audio of a source.
 
 #include <filesystem>
 #include <stdexcept>
@@ -32,7 +32,7 @@ std::unique_ptr<AudioReader> open_file(const std::string& path, const std::strin
   return std::make_unique<AudioReader>(path);
 }
 
-/// A member's data is read where it is in the archive.
+/// Reads a member's data from the archive in place.
 std::unique_ptr<AudioReader> open_member(const AudioSource& source, const std::string& place) {
   std::optional<files::TarMember> member;
   try {

@@ -21,7 +21,7 @@ using nlohmann::json;
 constexpr int64_t kNarrowBandHz = 8000;
 constexpr double kEarlySeconds = 0.05;
 
-/// A transform's arguments. Errors: std::exception with what is wrong.
+/// Returns a transform's arguments. Errors: std::exception with the reason.
 json arguments(const AudioTransform& transform) {
   return parse_foreign_json(transform.kwargs.text);
 }
@@ -34,8 +34,8 @@ double factor_of(const AudioTransform& transform) {
   return factor;
 }
 
-/// Samples after a change of speed. Source: lhotse perturb_num_samples: a half counts up when the
-/// factor is at least 1, down otherwise.
+/// Number of samples after a change of speed. Source: lhotse perturb_num_samples, which rounds a
+/// half up if the factor is at least 1, and down otherwise.
 int64_t perturbed(int64_t num_samples, double factor) {
   const double exact = round_time(static_cast<double>(num_samples) / factor);
   const double whole = std::floor(exact);
@@ -64,7 +64,7 @@ Stretch before_resampling(const Stretch& wanted, int64_t from, int64_t to) {
 }
 
 int64_t rate_argument(const json& arguments, const char* name) {
-  // lhotse takes int() of it.
+  // As in lhotse, which calls int().
   const auto rate = static_cast<int64_t>(arguments.at(name).get<double>());
   if (rate <= 0) throw std::runtime_error(std::string("'") + name + "' is not more than 0");
   return rate;
@@ -80,7 +80,7 @@ Stretch one_before(const AudioTransform& transform, const Stretch& wanted, int64
                            rate_argument(given, "target_sampling_rate"));
 }
 
-/// Runs `work`; what goes wrong is an error that names the transform.
+/// Runs `work` and converts its exceptions to an error that names the transform.
 template <class Work>
 auto of_transform(const AudioTransform& transform, const std::string& place, const Work& work) {
   try {
@@ -108,7 +108,7 @@ at::Tensor narrow_band(at::Tensor audio_CS, const json& given, const TransformCo
   audio_CS = through_mu_law(with.resamplers(audio_CS, rate, kNarrowBandHz));
   if (!restores) return audio_CS;
   audio_CS = with.resamplers(audio_CS, kNarrowBandHz, rate);
-  // numpy.resize: repeated from its beginning where it is too short.
+  // As numpy.resize, which repeats a response that is too short from its beginning.
   if (audio_CS.numel() != length) {
     const at::Tensor flat = audio_CS.reshape(-1);
     audio_CS = flat.repeat((length + flat.numel() - 1) / flat.numel()).narrow(0, 0, length);

@@ -1,5 +1,5 @@
 #pragma once
-// Lhotse's transforms of recordings and mixes, as their manifests write them.
+// Lhotse's transforms of recordings and mixes, in the form in which manifests store them.
 // Shape letters: C channels, S samples.
 
 #include <ATen/core/Tensor.h>
@@ -16,41 +16,44 @@
 
 namespace s2s::data {
 
-/// A part of a recording; to its end when there is no duration.
+/// A part of a recording. Without a duration it goes to the end.
 struct Stretch {
   double offset_s = 0;
   std::optional<double> duration_s = {};
 };
 
-/// The part of the untransformed recording that `wanted` of the transformed one comes from.
-/// `sample_rate_hz`: the recording's, after all transforms, as lhotse takes it for each of them.
-/// Errors: [data/transforms] for an unknown name or arguments that are wrong; `place` is
-/// "file:line: cut 'id'". Source: lhotse reverse_timestamps.
+/// Returns the part of the untransformed recording from which `wanted`, a part of the transformed
+/// one, is computed. `sample_rate_hz` is the recording's rate after all transforms, which lhotse
+/// uses for each of them. `place` is "file:line: cut 'id'".
+/// Errors: [data/transforms] for an unknown name or wrong arguments.
+/// Source: lhotse reverse_timestamps.
 Stretch stretch_before(const std::vector<AudioTransform>& transforms, const Stretch& wanted,
                        int64_t sample_rate_hz, const std::string& place);
 
-/// The rate of the untransformed recording. Errors: as stretch_before.
+/// Returns the rate of the untransformed recording. Errors: as stretch_before.
 int64_t rate_before(const std::vector<AudioTransform>& transforms, int64_t sample_rate_hz,
                     const std::string& place);
 
 struct TransformContext {
   int64_t sample_rate_hz = 0;  // of the recording, after all transforms
   std::string place;
-  uint64_t seed = 0;  // of made-up rooms whose manifest names none
+  uint64_t seed = 0;  // for simulated rooms whose manifest has no seed
   ResamplerBank& resamplers;
-  /// [R, N] of a recording or cut written inside the transform: these channels, at most so long.
+  /// Loads a recording or cut that a transform contains: [R, N], only the given channels, and at
+  /// most the given length.
   std::function<at::Tensor(const nlohmann::json& manifest, const std::vector<int64_t>& channels,
                            std::optional<double> duration_s)>
       load_response;
 };
 
-/// All transforms in their order. Errors: [data/transforms], also for those that are not supported
-/// (DereverbWPE, Narrowband with lpc10); [data/audio-format].
+/// Applies all transforms in their order.
+/// Errors: [data/transforms], also for transforms that are not supported (DereverbWPE, Narrowband
+/// with lpc10); [data/audio-format].
 /// Source: lhotse augmentation/*.py __call__.
 at::Tensor apply_transforms(const std::vector<AudioTransform>& transforms, at::Tensor audio_CS,
                             const TransformContext& context);
 
-/// The recording at another rate, as lhotse's Recording.resample: one more transform.
+/// Returns the recording with one more transform that resamples it, as lhotse's Recording.resample.
 Recording resampled(const Recording& recording, int64_t sample_rate_hz);
 
 }  // namespace s2s::data

@@ -16,8 +16,8 @@
 namespace s2s::data {
 namespace {
 
-/// The track whose energy is the reference of signal-to-noise ratios. Source: lhotse
-/// _get_snr_reference_track.
+/// Returns the track whose energy is the reference of signal-to-noise ratios.
+/// Source: lhotse _get_snr_reference_track.
 const MixTrack* reference_track(const Cut& mix) {
   for (const MixTrack& track : mix.tracks) {
     if (track.is_snr_reference) return &track;
@@ -28,8 +28,8 @@ const MixTrack* reference_track(const Cut& mix) {
   return nullptr;
 }
 
-/// The mix at the length of its duration. Rounding may make it a sample longer or shorter; up to
-/// half a second is corrected.
+/// Brings the mix to the length of its duration. Rounding may make it a sample longer or shorter;
+/// differences up to half a second are corrected.
 at::Tensor fixed(const Cut& mix, const at::Tensor& audio_CS, int64_t rate, bool reflects) {
   const int64_t count = compute_num_samples(mix.duration_s, rate);
   const int64_t missing = count - audio_CS.size(1);
@@ -58,7 +58,7 @@ void add(AudioMixer& mixer, const Cut& mix, const MixTrack& track, at::Tensor au
   }
 }
 
-/// Rate of the audio that `load` returns.
+/// The rate of the audio that `load` returns.
 int64_t rate_of(const Cut& cut) {
   if (cut.kind == Cut::Kind::kMixed) return rate_of(*first_data_track(cut).cut);
   if (cut.kind == Cut::Kind::kPadding) return cut.padding ? cut.padding->sample_rate_hz : 0;
@@ -125,7 +125,7 @@ at::Tensor CutAudio::load_mix(const Cut& mix, std::optional<int64_t> sample_rate
     at::Tensor audio_CS = track == reference && reference_CS.defined()
                               ? reference_CS
                               : load(*track->cut, sample_rate_hz);
-    // The first track is not scaled when it is the reference.
+    // If the reference is the first track, it is not scaled.
     const bool is_scaled = track->snr_db && (track != tracks.front() || track != reference);
     if (is_scaled) audio_CS = at_ratio(audio_CS, *track->snr_db, energy);
     add(mixer, mix, *track, std::move(audio_CS), rate);
@@ -178,7 +178,7 @@ at::Tensor CutAudio::load_custom_of_mix(const Cut& mix, const std::string& name,
   check_length(mix);
   at::Tensor audio_CS = mixer.mixed();
   const int64_t missing = compute_num_samples(mix.duration_s, rate) - audio_CS.size(1);
-  // Silence follows the last track that has the recording.
+  // The rest after the last track with the recording is silence.
   if (missing > 0) audio_CS = at::constant_pad_nd(audio_CS, {0, missing});
   return fixed(mix, audio_CS, rate, /*reflects=*/false);
 }

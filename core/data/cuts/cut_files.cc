@@ -15,7 +15,8 @@
 namespace s2s {
 namespace {
 
-/// Beyond this many findings one fixes the program that wrote the manifest, not its lines.
+/// With more findings than this, the user should fix the program that wrote the manifest, not
+/// lines.
 constexpr size_t kMaxFindings = 20;
 
 using PlaceById = std::unordered_map<std::string, std::string>;
@@ -57,7 +58,7 @@ std::string resolved(const std::string& path, const std::string& manifest) {
   return beside.lexically_normal().string();
 }
 
-/// A transform may hold the recording, or cut, of an impulse response.
+/// A transform may contain the recording, or the cut, of an impulse response.
 void resolve(std::vector<AudioTransform>& transforms, const std::string& manifest) {
   for (AudioTransform& transform : transforms) {
     if (transform.name != "ReverbWithImpulseResponse") continue;

@@ -13,7 +13,7 @@
 namespace s2s::data {
 namespace {
 
-/// Names what a line is that is no cut. lhotse tells its manifests apart by the same keys.
+/// Guesses what a line is that is not a cut. lhotse distinguishes its manifests by the same keys.
 std::string looks_like(const JsonFields& line) {
   if (line.find("audio_filepath")) return "a NeMo manifest line";
   if (line.find("sources")) return "a recording";
@@ -85,7 +85,7 @@ void parse_padding(const JsonFields& fields, Cut& cut) {
 
 Cut parse_fields(const JsonFields& fields, Cut::Kind kind, Leniencies& leniencies);
 
-/// The track's `type` is the kind of its cut. Older files have the type in the cut only.
+/// The track's `type` is the kind of its cut. In older files only the cut has the type.
 MixTrack parse_track(const JsonFields& fields, const Cut& mix, Leniencies& leniencies) {
   MixTrack track;
   const auto cut = fields.find("cut");
@@ -125,8 +125,8 @@ void parse_mix(const JsonFields& fields, Leniencies& leniencies, Cut& cut) {
 Cut parse_fields(const JsonFields& fields, Cut::Kind kind, Leniencies& leniencies) {
   Cut cut;
   cut.kind = kind;
-  cut.manifest = std::string(fields.line_place().file);
-  cut.line = fields.line_place().line;
+  cut.manifest = std::string(fields.location().file);
+  cut.line = fields.location().line;
   cut.id = fields.text("id");
   if (kind == Cut::Kind::kMixed) {
     parse_mix(fields, leniencies, cut);
@@ -163,7 +163,7 @@ std::vector<std::string> Leniencies::warnings(const std::string& path) const {
 
 Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t line,
               Leniencies& leniencies) {
-  LinePlace place{manifest, line};
+  LineLocation place{manifest, line};
   const JsonValue value = parse_json_line(line_text, place);
   if (!value.is_object()) {
     throw cuts_errors::not_a_cut(place.text(), std::string("JSON of type ") + type_name(value));

@@ -9,12 +9,12 @@
 
 namespace s2s::data {
 
-/// Counts what the parser accepts although Lhotse would not write it.
+/// Counts deviations from Lhotse's format that the parser accepts.
 struct Leniencies {
   int64_t recordings_with_path = 0;  // `path` in place of `sources`
   int64_t cuts_without_type = 0;
 
-  /// For the user of the manifest at `path`.
+  /// Warnings for the user of the manifest at `path`.
   std::vector<std::string> warnings(const std::string& path) const;
 };
 
@@ -22,13 +22,13 @@ struct Leniencies {
 Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t line,
               Leniencies& leniencies);
 
-/// A recording's object. Errors: [data/field], [data/sample-rate], [data/source-type].
+/// Parses a recording. Errors: [data/field], [data/sample-rate], [data/source-type].
 Recording parse_recording(const JsonFields& fields, Leniencies& leniencies);
-/// A supervision's object. Errors: [data/field], [data/turn-time].
+/// Parses a supervision. Errors: [data/field], [data/turn-time].
 Supervision parse_supervision(const JsonFields& fields, Leniencies& leniencies);
-/// The members of `custom`. Recordings and arrays are recognized by their keys.
+/// Parses the members of `custom`. Recordings and arrays are recognized by their keys.
 CustomFields parse_custom(const JsonFields& owner, Leniencies& leniencies);
-/// A list of {"name", "kwargs"}.
+/// Parses a list of {"name", "kwargs"}.
 std::vector<AudioTransform> parse_transforms(const JsonFields& owner);
 
 }  // namespace s2s::data

@@ -46,7 +46,7 @@ void check_mix(const Cut& reference, const Cut& mixed_in, const MixOptions& opti
     throw cuts_errors::operation(mixed_in, "mix", "the numbers of features differ");
   }
   if (options.offset_s > reference.duration_s) {
-    throw cuts_errors::operation(mixed_in, "mix", "it begins behind the other cut's end");
+    throw cuts_errors::operation(mixed_in, "mix", "it begins after the end of the other cut");
   }
   if (reference.sample_rate_hz() != mixed_in.sample_rate_hz()) {
     throw cuts_errors::operation(
@@ -57,7 +57,7 @@ void check_mix(const Cut& reference, const Cut& mixed_in, const MixOptions& opti
   check_channels(reference, mixed_in);
 }
 
-/// Marks the track that the others' levels refer to.
+/// Marks the track to which the levels of the others refer.
 void mark_reference(std::vector<MixTrack>& tracks) {
   for (const MixTrack& track : tracks) {
     if (track.is_snr_reference) return;
@@ -107,14 +107,14 @@ std::string mixed_id(const Cut& reference, const Cut& mixed_in, const MixOptions
   return data::derived_id(reference.id + '\n' + mixed_in.id, "mix", {options.offset_s});
 }
 
-/// The length of a padded cut.
+/// The length of a padded cut in all its units.
 struct PaddedLength {
   double duration_s = 0;
   std::optional<int64_t> num_frames = {};
   std::optional<int64_t> num_samples = {};
 };
 
-/// Empty when the cut is long enough.
+/// Returns nothing if the cut is long enough.
 std::optional<PaddedLength> padded_length(const Cut& cut, const PadOptions& options) {
   const int64_t rate = data::rate_for(cut, "pad");
   const auto frames_of = [&](double duration_s) -> std::optional<int64_t> {
@@ -145,7 +145,7 @@ std::optional<PaddedLength> padded_length(const Cut& cut, const PadOptions& opti
   return PaddedLength{duration_s, frames_of(duration_s), options.num_samples};
 }
 
-Cut silence_behind(const Cut& cut, const PaddedLength& length, const PadOptions& options) {
+Cut silence_after(const Cut& cut, const PaddedLength& length, const PadOptions& options) {
   Cut silence;
   silence.kind = Kind::kPadding;
   silence.id = data::derived_id(cut.id, "padding", {length.duration_s});
@@ -167,7 +167,7 @@ Cut silence_behind(const Cut& cut, const PaddedLength& length, const PadOptions&
 
 Cut mix(const Cut& reference, const Cut& mixed_in, const MixOptions& options) {
   std::optional<double> snr_db = options.snr_db;
-  // Silence has no level, so a ratio to it means nothing.
+  // Silence has no level, so a ratio to it has no meaning.
   if (reference.kind == Kind::kPadding || mixed_in.kind == Kind::kPadding) snr_db.reset();
   check_mix(reference, mixed_in, options);
   Cut mixed;
@@ -197,7 +197,7 @@ Cut pad(const Cut& cut, const PadOptions& options) {
   S2S_ASSERT(num_given == 1, "one of duration_s, num_frames and num_samples is given");
   const std::optional<PaddedLength> length = padded_length(cut, options);
   if (!length) return cut;
-  const Cut silence = silence_behind(cut, *length, options);
+  const Cut silence = silence_after(cut, *length, options);
   const KeepId left = options.preserve_id ? KeepId::kLeft : KeepId::kNone;
   const KeepId right = options.preserve_id ? KeepId::kRight : KeepId::kNone;
   if (options.direction == Direction::kRight) return append(cut, silence, {}, left);

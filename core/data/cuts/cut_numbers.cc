@@ -17,9 +17,9 @@ namespace {
 
 const Cut& first_data_cut(const Cut& mix) { return *first_data_track(mix).cut; }
 
-/// A number of the features' manifest.
+/// Returns a number of the features' manifest.
 double feature_number(const Cut& cut, const char* name) {
-  const LinePlace place{cut.manifest, cut.line, "features"};
+  const LineLocation place{cut.manifest, cut.line, "features"};
   const JsonFields fields(parse_json_line(cut.features->manifest.text, place), place);
   return fields.number(name);
 }

@@ -1,4 +1,4 @@
-// Recordings, supervisions and custom fields from JSON.
+// Parses recordings, supervisions and custom fields.
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ std::optional<int64_t> digits(std::string_view text) {
   return number;
 }
 
-/// "TAR?o=BEGIN&e=END".
+/// Splits "TAR?o=BEGIN&e=END".
 void split_pointer(const JsonFields& fields, AudioSource& source) {
   const std::string& text = source.source;
   const size_t begin = text.rfind("?o=");
@@ -63,7 +63,8 @@ AudioSource parse_source(const JsonFields& fields) {
   return source;
 }
 
-/// [symbol, start, duration, score?], or before lhotse 1.8 an object with them in this order.
+/// [symbol, start, duration, score?]. Before lhotse 1.8 it was an object with these members in
+/// order.
 struct WordItem {
   std::array<JsonValue, 4> values;
   size_t size = 0;

@@ -1,4 +1,4 @@
-// Processing that is put down in a cut's recordings and done when its audio is loaded.
+// Adds transforms to a cut's recordings. They are applied when the audio is loaded.
 
 #include <fmt/format.h>
 
@@ -22,8 +22,8 @@ namespace {
 using data::python_number;
 using Kind = Cut::Kind;
 
-/// Lhotse's ReverbWithImpulseResponse; without a room impulse response one is made at
-/// `sample_rate_hz` from the seeds.
+/// Lhotse's ReverbWithImpulseResponse. Without a room impulse response, one is simulated from the
+/// seeds at `sample_rate_hz`.
 AudioTransform reverb_transform(const ReverbOptions& options, int64_t sample_rate_hz) {
   std::string kwargs;
   data::JsonObjectText object(kwargs);
@@ -37,7 +37,7 @@ AudioTransform reverb_transform(const ReverbOptions& options, int64_t sample_rat
     const auto seed = [](std::optional<int64_t> given) {
       return given ? std::to_string(*given) : std::string("null");
     };
-    // Lhotse's constants of the fast random generator (arXiv 2208.04101).
+    // Lhotse's constants of the fast random approximation (arXiv 2208.04101).
     object.raw("rir_generator",
                fmt::format(R"({{"sr":{},"direct_range":[-6,50],"max_T60":0.8,"alpha":0.25,)"
                            R"("a":-2.0,"b":2.0,"tau":0.2,"room_seed":{},"source_seed":{}}})",
@@ -53,7 +53,7 @@ void need_recording(const Cut& cut, const char* operation) {
   }
 }
 
-/// A mix with each track's cut changed, its transforms left out as Lhotse does.
+/// Changes each track's cut of a mix. As in Lhotse, the mix loses its own transforms.
 Cut with_tracks(const Cut& mix, const std::string& affix,
                 const std::function<Cut(const Cut&)>& change) {
   Cut changed = mix;
@@ -109,7 +109,7 @@ int64_t seed_from(const std::string& id, const char* what) {
   return static_cast<int64_t>(fnv1a(data::derived_id(id, what)) >> 1);
 }
 
-/// Both seeds are known when no room impulse response is given.
+/// Sets both seeds if there is no room impulse response.
 ReverbOptions with_seeds(const Cut& cut, ReverbOptions options) {
   if (options.rir) return options;
   if (!options.room_seed) options.room_seed = seed_from(cut.id, "room");
@@ -148,7 +148,7 @@ Cut reverb_tracks(const Cut& mix, const ReverbOptions& options, bool seeds_by_tr
   size_t next = 0;
   for (MixTrack& track : changed.tracks) {
     ReverbOptions of_track = options;
-    of_track.mix_first = true;  // of a mix inside of the mix
+    of_track.mix_first = true;  // for a track that is itself a mix
     const bool shared = options.rir_channels.size() == 1 || track.mute;
     of_track.rir_channels = {options.rir_channels[shared ? 0 : next++]};
     if (seeds_by_track) of_track.source_seed = seed_from(mix.id + '\n' + track.cut->id, "source");
@@ -272,7 +272,8 @@ Cut reverb_rir(const Cut& cut, const ReverbOptions& given) {
   const std::string affix = options.affix_id ? "_rvb" : "";
   affix_turns(changed, affix);
   const size_t num_channels = options.rir_channels.size();
-  if (cut.kind == Kind::kMono && num_channels > 1) {  // and, as Lhotse's, of the old id
+  // As in Lhotse, a mono cut that becomes a multi cut keeps its id.
+  if (cut.kind == Kind::kMono && num_channels > 1) {
     changed.kind = Kind::kMulti;
     changed.channels.resize(num_channels);
     std::iota(changed.channels.begin(), changed.channels.end(), 0);

@@ -17,7 +17,7 @@ namespace {
 
 using JsonType = simdjson::dom::element_type;
 
-/// Python's repr of a string. Letters beyond ASCII stay as they are.
+/// Python's repr of a string. Characters that are not ASCII are unchanged.
 std::string quoted(std::string_view text) {
   const bool has_single = text.find('\'') != std::string_view::npos;
   const bool has_double = text.find('"') != std::string_view::npos;
@@ -82,7 +82,8 @@ std::string repr(JsonValue value) {
   }
 }
 
-/// What Python's str() returns for the JSON value: strings as they are, True, None, ['a', 1.0].
+/// Returns what Python's str() gives for the JSON value: a string without quotes, True, None, ['a',
+/// 1.0].
 std::string python_text(const JsonText& json) {
   const JsonValue value = parse_json_line(json.text, {"a custom field", 1});
   std::string_view text;
@@ -90,7 +91,7 @@ std::string python_text(const JsonText& json) {
   return is_string ? std::string(text) : repr(value);
 }
 
-/// A string as JSON.
+/// Encodes a string as JSON.
 JsonText json_of_text(const std::string& text) {
   JsonText json;
   append_json_string(json.text, text);
@@ -105,7 +106,7 @@ namespace {
 
 using Kind = Cut::Kind;
 
-/// "cat#a#b"; one value stays as it is.
+/// Joins values as "cat#a#b". A single value is unchanged.
 std::optional<std::string> joined(const std::vector<std::string>& values, bool keep_first) {
   if (values.empty()) return std::nullopt;
   if (values.size() == 1 || keep_first) return values.front();
@@ -148,7 +149,7 @@ CustomFields merged_custom(const Cut& cut, const Turns& turns, bool keep_first) 
   return merged;
 }
 
-/// The merged turn without its channels. `turns` are in the order of their starts.
+/// Returns the merged turn without its channels. `turns` are sorted by their starts.
 Supervision without_channels(const Cut& cut, const Turns& turns, bool keep_first) {
   Supervision merged;
   merged.start_s = turns.front()->start_s;
@@ -190,7 +191,7 @@ Supervision without_channels(const Cut& cut, const Turns& turns, bool keep_first
   return merged;
 }
 
-/// The turn that replaces all `turns` of the cut, which are in the order of their starts.
+/// Returns the turn that replaces all `turns` of the cut, which are sorted by their starts.
 Supervision merged_turn(const Cut& cut, const Turns& turns, bool keep_first) {
   Supervision merged = without_channels(cut, turns, keep_first);
   if (cut.kind == Kind::kMulti) {
@@ -240,7 +241,7 @@ Cut merge_supervisions(const Cut& cut, bool keep_first) {
     changed.supervisions = {merged};
     return changed;
   }
-  // As Lhotse, the first track takes the turn with the mix's times.
+  // As in Lhotse, the first track gets the turn, with times of the mix.
   Cut changed = without_turns(cut);
   data::change_first_track(changed, [&](Cut& first) { first.supervisions = {merged}; });
   return changed;

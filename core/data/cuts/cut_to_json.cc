@@ -1,4 +1,4 @@
-// Cuts, recordings and supervisions -> JSON, field by field in Lhotse's order.
+// Writes cuts, recordings and supervisions as JSON, with the fields in Lhotse's order.
 
 #include <string_view>
 

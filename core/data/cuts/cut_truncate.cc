@@ -1,4 +1,4 @@
-// Parts of cuts, with the turns of long cuts found once for many parts.
+// Takes parts of cuts. For many parts of one cut, its turns are looked up once.
 
 #include <algorithm>
 #include <cmath>
@@ -17,13 +17,15 @@
 namespace s2s::data {
 namespace {
 
-/// Turns by the id of a cut or of a track's cut; of two tracks with one id the last counts.
+/// Turns by the id of a cut or of a track's cut. If two tracks have the same id, the last one
+/// counts.
 using TurnsById = std::map<std::string, std::vector<Supervision>>;
 
-/// Turns of no duration are left out. Source: lhotse Cut.index_supervisions.
+/// Turns without a duration are left out. Source: lhotse Cut.index_supervisions.
 TurnsById index_turns(const Cut& cut);
 
-/// With an index, turns are taken when more than a hundredth of them or of the part overlaps.
+/// With an index, a turn is taken if more than a hundredth of the shorter of turn and part
+/// overlaps.
 /// Source: lhotse truncate with _supervisions_index.
 Cut truncate(const Cut& cut, const TruncateOptions& options, const TurnsById* index);
 
@@ -43,7 +45,7 @@ bool covers(const Span& outer, const Span& inner) {
          inner.end_s <= outer.end_s + kTolerance;
 }
 
-/// Overlapped share of the shorter one. Source: lhotse utils.py measure_overlap.
+/// Returns the overlap as a share of the shorter span. Source: lhotse utils.py measure_overlap.
 double overlapped_share(Span a, Span b) {
   if (b.start_s < a.start_s) std::swap(a, b);
   const double overlap_s = a.end_s - b.start_s;
@@ -131,7 +133,7 @@ Cut truncate_padding(const Cut& cut, const TruncateOptions& options) {
   return part;
 }
 
-/// Where a mix is cut.
+/// The part of a mix to keep.
 struct MixPart {
   double offset_s = 0;
   double end_s = 0;
@@ -164,7 +166,7 @@ std::optional<MixTrack> truncate_track(const MixTrack& track, const MixPart& par
 
 bool is_padding(const MixTrack& track) { return track.cut->kind == Cut::Kind::kPadding; }
 
-/// A mix whose reference was cut away has a new one.
+/// Marks a new reference track if the old one was cut away.
 void ensure_reference(std::vector<MixTrack>& tracks) {
   const bool has = std::any_of(tracks.begin(), tracks.end(), [](const MixTrack& track) {
     return track.is_snr_reference || (!track.snr_db && !is_padding(track));

@@ -21,7 +21,7 @@ auto* find_in(Members& members, const std::string& name) {
   return it == members.end() ? nullptr : &it->second;
 }
 
-/// JSON of a custom field; nothing when it is a recording or an array.
+/// Returns a custom field as JSON, or nothing if it is a recording or an array.
 std::optional<data::JsonValue> custom_json(const Cut& cut, const std::string& name) {
   const CustomValue* value = cut.find_custom(name);
   const JsonText* json = value == nullptr ? nullptr : std::get_if<JsonText>(value);
@@ -48,16 +48,6 @@ const std::vector<AlignedWord>& Supervision::words() const {
   return words == nullptr ? none : *words;
 }
 
-void Supervision::set_words(std::vector<AlignedWord> words) {
-  if (words.empty()) {
-    std::erase_if(alignment, [](const auto& member) { return member.first == "word"; });
-  } else if (std::vector<AlignedWord>* old = find_in(alignment, "word")) {
-    *old = std::move(words);
-  } else {
-    alignment.emplace_back("word", std::move(words));
-  }
-}
-
 std::string Cut::place() const { return fmt::format("{}:{}: cut '{}'", manifest, line, id); }
 
 int64_t Cut::sample_rate_hz() const {
@@ -66,7 +56,7 @@ int64_t Cut::sample_rate_hz() const {
   }
   if (kind == Kind::kPadding) return padding ? padding->sample_rate_hz : 0;
   if (features) {
-    const data::LinePlace here{manifest, line, "features"};
+    const data::LineLocation here{manifest, line, "features"};
     const data::JsonFields fields(data::parse_json_line(features->manifest.text, here), here);
     return fields.integer("sampling_rate");
   }

@@ -1,6 +1,5 @@
 #pragma once
-// Mistakes in cuts, their manifests and their audio. Ids are listed in
-// core/docs/reference/errors.md.
+// Errors of cuts, their manifests and their audio. Ids are listed in core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +10,7 @@
 
 namespace s2s::cuts_errors {
 
-/// "'a', 'b'", or "(none)".
+/// Lists names as "'a', 'b'", or "(none)".
 std::string listed(const std::vector<std::string>& names);
 
 Error frames(double frame_length_s, int64_t sample_rate_hz);
@@ -25,17 +24,17 @@ Error manifest_sample_rate(const std::string& place, const std::string& recordin
 Error duration(const std::string& place, double duration_s);
 Error turn_time(const std::string& place, const Supervision& turn, const std::string& reason);
 Error duplicate_id(const std::string& place, const std::string& first_place);
-/// `operation` ("truncate") is not defined for the cut.
+/// `operation` (for example "truncate") is not defined for the cut.
 Error operation(const Cut& cut, const std::string& operation, const std::string& reason);
 Error empty(const std::vector<std::string>& paths);
 
 Error no_recording(const Cut& cut);
 Error no_target(const Cut& cut);
-/// Its frames and samples cannot be counted on to fit the memory: a damaged manifest.
+/// The cut is too long for its frames and samples to fit into memory; its manifest is damaged.
 Error endless(const Cut& cut);
 Error no_custom(const Cut& cut, const std::string& name);
 
-/// What went wrong in a file, command or encoder, with the place of the cut before it.
+/// Puts the place of the cut before the error of a file, command or encoder.
 Error at_place(const std::string& place, const Error& cause);
 
 // `place` is "file:line: cut 'id'"; `path` a file, or another name of the source.
@@ -46,16 +45,16 @@ Error source_kind(const std::string& place, const std::string& type, const std::
 Error file_sample_rate(const std::string& place, const std::string& path, int64_t in_file_hz,
                        int64_t in_manifest_hz);
 Error channel(const std::string& place, const std::string& path, const std::string& problem);
-/// The cut's stretch is from `start_s` to `end_s` of a file that ends at `available_s`.
+/// The cut covers `start_s` to `end_s` of a file that ends at `available_s`.
 Error cut_too_long(const std::string& place, const std::string& path, double start_s, double end_s,
                    double available_s);
-/// What is read is longer than the manifest says by more than the tolerance.
+/// The audio is longer than the manifest says by more than the tolerance.
 Error duration_mismatch(const std::string& place, const std::string& path, double in_file_s,
                         double in_manifest_s);
 Error transform(const std::string& place, const AudioTransform& transform,
                 const std::string& reason);
 Error mix(const std::string& place, const std::string& problem);
-/// LHOTSE_AUDIO_DURATION_MISMATCH_TOLERANCE.
+/// The environment variable LHOTSE_AUDIO_DURATION_MISMATCH_TOLERANCE has a wrong value.
 Error tolerance(const std::string& value);
 
 }  // namespace s2s::cuts_errors

@@ -36,8 +36,8 @@ int64_t compute_num_frames(double duration_s, double frame_length_s, int64_t sam
                                          sample_rate_hz);
 }
 
-// glibc prints the correctly rounded decimal of the exact binary value, which is what Python's
-// round(x, 8) is defined by.
+// glibc prints the correctly rounded decimal of the exact binary value. Python defines round(x, 8)
+// by the same decimal.
 double round_time(double time_s) {
   char text[400];
   std::snprintf(text, sizeof text, "%.8f", time_s);

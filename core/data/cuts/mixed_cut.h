@@ -1,5 +1,5 @@
 #pragma once
-// What a mixed cut derives from its tracks.
+// What is derived from the tracks of a mixed cut.
 
 #include <functional>
 #include <vector>
@@ -8,17 +8,18 @@
 
 namespace s2s::data {
 
-/// The tracks that are not muted; all when every one is.
+/// Returns the tracks that are not muted, or all tracks if all are muted.
 std::vector<const MixTrack*> audible_tracks(const Cut& mix);
-/// The first audible track that is not padding; the first audible one when all are.
+/// Returns the first audible track that is not padding, or the first audible one if all are
+/// padding.
 const MixTrack& first_data_track(const Cut& mix);
 
-/// Changes the cut of that track, or that of a mix in it, which is where Lhotse keeps fields that
-/// are set on a mix.
+/// Changes the cut of that track; if it is itself a mix, changes its first track. Lhotse keeps the
+/// fields that are set on a mix there.
 void change_first_track(Cut& mix, const std::function<void(Cut&)>& change);
 
-/// Writes the duration and the supervisions, which follow from the tracks: call it after each
-/// change of them. Source: lhotse MixedCut.duration, MixedCut.supervisions.
+/// Updates the duration and the supervisions, which are derived from the tracks. Call it after each
+/// change of the tracks. Source: lhotse MixedCut.duration, MixedCut.supervisions.
 void update_mixed(Cut& mix);
 
 }  // namespace s2s::data

@@ -17,9 +17,9 @@
 namespace s2s::data {
 namespace {
 
-/// A request whose duration is within a millisecond of the recording's reads it to its end.
+/// A request is extended to the recording's end if it ends less than this before it, in seconds.
 constexpr double kNearlyWhole = 1e-3;
-/// A video's audio is cut or filled with silence to the video's length, however long it is.
+/// A video's audio is cut or padded with silence to the video's length, whatever its own length is.
 constexpr double kVideoTolerance = 1e6;
 
 bool contains(const std::vector<int64_t>& list, int64_t value) {
@@ -35,7 +35,7 @@ bool has_video(const Recording& recording) {
                      [](const AudioSource& source) { return source.video.has_value(); });
 }
 
-/// One loading of a part of a recording.
+/// Loads a part of a recording once.
 class Load {
  public:
   Load(const Recording& recording, const RecordingPart& part, const std::string& place,
@@ -113,15 +113,15 @@ class Load {
     }
   }
 
-  /// To the end that the file's header promises; not when that is much later than the manifest
-  /// says.
+  /// Number of samples up to the end that the file's header promises. Throws if that is much later
+  /// than the manifest says.
   int64_t rest_of_file(const AudioSource& source, const AudioInfo& info, int64_t first) const {
     const int64_t rest = info.num_promised - first;
     if (has_video(recording_)) return rest;
     const Stretch whole = stretch_before(recording_.transforms, {0, recording_.duration_s},
                                          recording_.sample_rate_hz, place_);
     const int64_t promised = compute_num_samples(*whole.duration_s, info.sample_rate_hz);
-    // What transforms do to the length is told by what comes out of them.
+    // With transforms the length is checked after them, so twice the tolerance is allowed here.
     const int64_t factor = recording_.transforms.empty() ? 1 : 2;
     if (info.num_samples - promised >
         factor * tolerated_samples(duration_tolerance_s(), info.sample_rate_hz)) {
@@ -156,7 +156,7 @@ class Load {
                                             : resamplers_(audio_CS, info.sample_rate_hz, raw_rate_);
   }
 
-  /// Rows of the asked channels.
+  /// Returns the rows of the requested channels.
   at::Tensor picked(const AudioSource& source, const at::Tensor& audio_CS) const {
     std::vector<at::Tensor> rows;
     for (size_t i = 0; i < source.channels.size(); ++i) {
@@ -167,7 +167,8 @@ class Load {
     return static_cast<int64_t>(rows.size()) == audio_CS.size(0) ? audio_CS : at::stack(rows);
   }
 
-  /// Sources that end before the longest, within the tolerance, are followed by silence.
+  /// Joins the sources' channels. Sources that end before the longest one, within the tolerance,
+  /// are padded with silence.
   at::Tensor stacked(const std::vector<at::Tensor>& sources) const {
     if (sources.size() == 1) return sources.front();
     int64_t longest = 0, channels = 0;
@@ -231,7 +232,7 @@ class Load {
   Stretch raw_;
 };
 
-/// Index into a signal of `length` samples that is reflected at both ends.
+/// Returns the index into a signal of `length` samples that is reflected at both ends.
 int64_t reflected(int64_t index, int64_t length) {
   if (length == 1) return 0;
   const int64_t period = 2 * (length - 1);
@@ -245,7 +246,7 @@ at::Tensor load_impulse_response(const nlohmann::json& manifest,
                                  const std::vector<int64_t>& channels,
                                  std::optional<double> duration_s, const std::string& place,
                                  ResamplerBank& resamplers) {
-  const LinePlace at = {place};
+  const LineLocation at = {place};
   Leniencies ignored;
   const bool is_cut = manifest.contains("recording");
   const std::string text = (is_cut ? manifest["recording"] : manifest).dump();

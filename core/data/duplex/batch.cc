@@ -5,7 +5,7 @@
 namespace s2s {
 namespace {
 
-/// Calls `use` for each tensor that the batch has, `others` excepted.
+/// Calls `use` for each tensor that the batch has, except `others`.
 template <class AnyBatch, class Use>
 void for_own_tensors(AnyBatch& batch, const Use& use) {
   for (const BatchTensor& tensor : kBatchTensors) {

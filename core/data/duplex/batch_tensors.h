@@ -1,5 +1,5 @@
 #pragma once
-// The tensors of a batch: names, types, padding.
+// The tensors of a batch: names, data types and padding.
 
 #include <array>
 #include <cstdint>
@@ -8,22 +8,22 @@
 
 namespace s2s {
 
-/// What stands on the right of rows that are shorter than the longest one.
+/// What pads rows on the right up to the longest one.
 enum class BatchPadding {
   kZero,
   kPad,      // the tokenizer's PAD
-  kAnyId,    // the labels leave it out
+  kAnyId,    // any id, because labels leave it out
   kNoLabel,  // -100
 };
 
-/// Rows of a batch, and their lengths.
+/// The tensor of a batch's rows, and the tensor of their lengths.
 struct BatchTensor {
   const char* name;
   at::Tensor Batch::*rows;  // [B, N] or [B, K, N]
   bool is_audio;            // float32; else int64
   int64_t num_dims;
   BatchPadding padding;
-  const char* lengths_name = nullptr;      // null: the labels tell where a row ends
+  const char* lengths_name = nullptr;      // null: the labels say where a row ends
   at::Tensor Batch::*lengths_B = nullptr;  // int64
 };
 

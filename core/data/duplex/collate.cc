@@ -1,4 +1,4 @@
-// Cuts -> padded tensors.
+// Converts cuts to padded tensors.
 
 #include <ATen/Functions.h>
 
@@ -13,11 +13,11 @@
 namespace s2s {
 namespace {
 
-// NeMo's MCQ_VAL_PROMPT, letter for letter: its models answer to this text.
+// NeMo's MCQ_VAL_PROMPT with the same letters, because its models are trained with this text.
 constexpr const char* kQuestionPrompt =
     "Answer the following multiple choice question with an explanation for the answer.";
 
-/// The sequence as one dialogue on its own clock.
+/// Returns the sequence's turns as one dialogue, with times of the sequence.
 std::vector<Supervision> merged_turns(const CutSequence& sequence, double frame_length_s) {
   std::vector<Supervision> turns;
   for (const SequencePart& part : sequence.parts) {
@@ -50,7 +50,7 @@ FrameGrid grid_of(const CutSequence& sequence, const BatchSpec& spec) {
 
 using Load = at::Tensor (AudioLoader::*)(const Cut&, int64_t);
 
-/// A row's audio [S].
+/// Loads a row's audio [S].
 at::Tensor load_audio(const CutSequence& row, const BatchSpec& spec, int64_t rate_hz, Load load,
                       AudioLoader& loader) {
   const double frame_s = spec.data.frame_length;
@@ -71,7 +71,7 @@ at::Tensor load_audio(const CutSequence& row, const BatchSpec& spec, int64_t rat
   return audio_S;
 }
 
-/// Right padded [B, S] and lengths [B].
+/// Returns audio [B, S] padded on the right, and lengths [B].
 std::pair<at::Tensor, at::Tensor> collate_audio(const std::vector<LoadedRow>& rows,
                                                 at::Tensor LoadedRow::*audio) {
   std::vector<int64_t> lengths;
@@ -86,7 +86,7 @@ std::pair<at::Tensor, at::Tensor> collate_audio(const std::vector<LoadedRow>& ro
   return {audio_BS, at::tensor(lengths, at::kLong)};
 }
 
-/// Right padded [B, T] and lengths [B].
+/// Returns tokens [B, T] padded on the right, and lengths [B].
 std::pair<at::Tensor, at::Tensor> collate_tokens(const std::vector<LoadedRow>& rows,
                                                  std::vector<int64_t> SequenceText::*tokens,
                                                  int64_t pad) {
@@ -120,7 +120,8 @@ std::vector<int64_t> user_channel(const std::vector<Supervision>& turns,
   return build_token_channel(turns, data.input_roles, grid, tokenizer, &counts);
 }
 
-/// The ids of a cut's system prompt between BOS and EOS.  Source: NeMo collate_system_prompt.
+/// Returns the ids of a cut's system prompt between BOS and EOS.  Source: NeMo
+/// collate_system_prompt.
 std::vector<int64_t> prompt_of(const Cut& cut, const DuplexDataOptions& data,
                                const Tokenizer& tokenizer) {
   std::string text = cut.custom_text("system_prompt").value_or("");
@@ -132,7 +133,7 @@ std::vector<int64_t> prompt_of(const Cut& cut, const DuplexDataOptions& data,
   return ids;
 }
 
-/// Adds what only some batches have.
+/// Adds tensors that only some batches have.
 void add_others(const std::vector<LoadedRow>& rows, int64_t pad, Batch& batch) {
   const auto any = [&rows](const auto& has) { return std::any_of(rows.begin(), rows.end(), has); };
   if (any([](const LoadedRow& row) { return !row.text.prompt_tokens.empty(); })) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kColumn = 24;
 
-/// U+2581, which marks where a word begins, as a plain underscore.
+/// Shows U+2581, which marks the begin of a word, as an underscore.
 std::string shown(int64_t id, const Tokenizer& tokenizer) {
   if (id == tokenizer.special_ids().pad) return ".";
   if (id == tokenizer.special_ids().bos) return "<BOS>";
@@ -22,7 +22,7 @@ std::string shown(int64_t id, const Tokenizer& tokenizer) {
   return piece;
 }
 
-/// Which turns are spoken during a frame: "u", "a", "ua" or "".
+/// Returns who speaks during a frame: "u", "a", "ua" or "".
 std::string speaking(const std::vector<Turn>& turns, double start_s, double end_s) {
   bool user = false;
   bool agent = false;

@@ -70,7 +70,7 @@ void check_turns(const Cut& cut, const DuplexDataOptions& options, bool allow_no
   for (const Supervision& turn : cut.supervisions) {
     if (!contains(roles, turn.speaker)) continue;
     has_turn = true;
-    // Lhotse's trimming leaves starts of minus some nanoseconds.
+    // Lhotse's trimming may leave a start of some nanoseconds below 0.
     if (turn.start_s < -1e-3) {
       findings.add(cuts_errors::turn_time(cut.place(), turn, "it begins before the cut"));
     }
@@ -170,7 +170,7 @@ void DuplexDataOptions::visit(OptionVisitor& v) {
     "rest, or stop with an error",
     one_of({"keep", "drop", "error"}));
   v("word_align_position", word_align_position,
-    "where a word stands between its time marks (user_text: stamped)", one_of({"left", "right"}));
+    "position of a word between its time marks (user_text: stamped)", one_of({"left", "right"}));
   v("prepend_word_space", prepend_word_space,
     "encode words after the first with a space in front (user_text: stamped)");
   v("add_mcq_val_prompt", add_mcq_val_prompt,

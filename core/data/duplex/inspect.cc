@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMaxListed = 20;
 constexpr size_t kMaxIds = 2000000;
 
-/// Counts words, and those with a part that the tokenizer does not know or writes as silence.
+/// Counts words, and words with a part that the tokenizer does not know or encodes as silence.
 void count_words(const std::string& text, const Tokenizer& tokenizer, SpeakerReport& speaker) {
   std::istringstream words(text);
   const int64_t pad = tokenizer.special_ids().pad, unknown = tokenizer.unknown_id();
@@ -237,7 +237,7 @@ void BucketInspector::close(Bucket& bucket) {
   bucket.open.reset();
 }
 
-/// A batch ends before the cut that would exceed its limits, as lhotse's samplers decide.
+/// As in lhotse's samplers, a batch ends before the cut that would exceed its limits.
 void BucketInspector::add_to(Bucket& bucket, double duration_s) const {
   BucketLine& line = bucket.line;
   ++line.cuts;

@@ -1,6 +1,6 @@
 #pragma once
-// What a set of duplex cuts is like: counts, histograms, texts and audio that are not right. Cuts
-// come one after the other, so that a set of any size can be looked at.
+// Describes a set of duplex cuts: counts, histograms, and mistakes in texts and audio. Cuts are
+// added one by one, so a set may have any size.
 
 #include <cstdint>
 #include <functional>
@@ -34,21 +34,21 @@ struct SpeakerReport {
   std::string role;  // "user", "agent" or "none"
   int64_t turns = 0;
   int64_t words = 0;
-  double hours = 0;           // of their turns
-  int64_t unknown_words = 0;  // with a part that the tokenizer does not know, or writes as PAD
+  double hours = 0;           // of the speaker's turns
+  int64_t unknown_words = 0;  // with a part that the tokenizer does not know, or encodes as PAD
 };
 
-/// How many recordings have what; the manifests say so, no file is opened.
+/// Counts the kinds of recordings. The manifests say these; no file is opened.
 struct RecordingKinds {
   std::map<int64_t, int64_t> sample_rates;  // by Hz
-  std::map<int64_t, int64_t> channels;      // by their number
+  std::map<int64_t, int64_t> channels;      // by number of channels
   std::map<std::string, int64_t> formats;   // by "wav file", "flac in shar", "command", ...
-  int64_t missing = 0;                      // cuts without it
+  int64_t missing = 0;                      // cuts without this recording
 
   void add(const Recording* recording);
 };
 
-/// A turn whose text has more tokens than the turn has frames.
+/// A turn with more tokens of text than frames.
 struct LongText {
   std::string turn;  // "file:line: cut 'id', turn 'id'"
   std::string speaker;
@@ -57,7 +57,7 @@ struct LongText {
   int64_t frames = 0;
 };
 
-/// One audio file, or one cut, that is not right.
+/// Something wrong with an audio file or with a cut.
 struct AudioProblem {
   std::string kind;   // "unreadable", "silent", "clipped", "command" (refused)
   std::string cut;    // "file:line: cut 'id'"
@@ -67,18 +67,18 @@ struct AudioProblem {
 
 struct BucketOptions {
   std::vector<double> bins;  // upper bounds; empty: estimated from the first cuts
-  int64_t num_buckets = 10;  // when they are
+  int64_t num_buckets = 10;  // if bins are estimated
   int64_t num_cuts_for_bins = 10000;
   BatchLimits limits;                // of a batch
-  std::vector<int64_t> batch_sizes;  // of each bucket, in place of `limits`
+  std::vector<int64_t> batch_sizes;  // of each bucket; replaces `limits`
 };
 
 struct BucketLine {
-  double upper_s = 0;  // of the last bucket: the longest cut, or the last bound
+  double upper_s = 0;  // of the last bucket: the longest cut, or its bound
   int64_t cuts = 0;
   double hours = 0;
   int64_t batches = 0;
-  double padded_hours = 0;  // batches as rectangles
+  double padded_hours = 0;  // including padding
 };
 
 struct BucketReport {
@@ -87,20 +87,20 @@ struct BucketReport {
   std::vector<BucketLine> lines;  // one more than bins; empty without cuts
   /// Padding of all batches: 1 - hours / padded hours.
   double padding_share() const;
-  /// The same if cuts came into batches as they come, without buckets.
+  /// The same share if batches were made in the order of the cuts, without buckets.
   double unsorted_padding_share = 0;
 };
 
-/// Batches are filled in the order of the cuts.
+/// Fills batches in the order of the cuts.
 class BucketInspector {
  public:
   explicit BucketInspector(BucketOptions options);
   void add(double duration_s);
-  /// Counts batches that are not full, too.
+  /// Batches that are not full count, too.
   BucketReport report() const;
 
  private:
-  /// Cuts that are in one batch.
+  /// The cuts of an unfinished batch.
   struct Open {
     explicit Open(const BatchLimits& limits) : count(limits) {}
     BatchCount count;
@@ -108,7 +108,7 @@ class BucketInspector {
   };
   struct Bucket {
     BucketLine line;
-    std::shared_ptr<const BatchLimits> limits;  // a count refers to it
+    std::shared_ptr<const BatchLimits> limits;  // shared, because counts refer to it
     std::optional<Open> open;
   };
   void begin();
@@ -116,8 +116,8 @@ class BucketInspector {
   static void close(Bucket& bucket);
 
   BucketOptions options_;
-  std::vector<double> first_;  // cuts that wait until bins are known
-  bool has_bins_;              // given
+  std::vector<double> first_;  // cuts that wait until the bins are known
+  bool has_bins_;              // whether bins were given
   bool has_begun_ = false;
   std::vector<Bucket> buckets_;
   Bucket unsorted_;
@@ -125,10 +125,10 @@ class BucketInspector {
 
 struct SetReport {
   int64_t num_cuts = 0;
-  double hours = 0;  // of the cuts
+  double hours = 0;  // of all cuts
   std::vector<SpeakerReport> speakers;
   Histogram durations{{0, 1, 2, 3, 5, 8, 10, 15, 20, 30, 60}};
-  /// Between turns of different speakers, one after the other; seconds.
+  /// Seconds between consecutive turns of different speakers.
   Histogram gaps{{0, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2, 5}};
   Histogram overlaps{{0, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2, 5}};
   TokenChannelCounts agent_text;
@@ -143,10 +143,10 @@ struct SetReport {
   std::string first_duplicate_id;       // its message
 };
 
-/// Everything that the manifests say; reads no audio.
+/// Inspects what the manifests say; reads no audio.
 class SetInspector {
  public:
-  /// `tokenizer` must live on.
+  /// `tokenizer` must outlive the inspector.
   SetInspector(BatchSpec spec, const Tokenizer& tokenizer, const BucketOptions& buckets);
   void add(const Cut& cut);
   SetReport report() const;
@@ -169,26 +169,27 @@ class SetInspector {
     uint32_t manifest;
     int64_t number;
   };
-  std::unordered_map<uint64_t, Line> line_of_id_;  // by hash
+  std::unordered_map<uint64_t, Line> line_of_id_;  // by hash of the id
 };
 
 using CutList = std::vector<std::shared_ptr<const Cut>>;
 
-/// What the audio of some cuts is like.
+/// What is wrong with the audio of some cuts.
 struct AudioScan {
   std::vector<AudioProblem> problems;        // in the cuts' order
-  std::vector<std::optional<TurnFit>> fits;  // by cut; nothing: not both channels were read
+  std::vector<std::optional<TurnFit>> fits;  // for each cut; nothing if a channel was not read
 };
 
-/// Loads the audio of every cut with `num_threads` threads; not that of cuts of more than a day,
-/// which SetInspector names. `roles`: which speakers are the user and the agent. `progress` is
-/// called by one thread at a time with the number of cuts that are done.
-/// Silent: no sample above -80 dB. Clipped: at least three samples at the full scale of 16 bits or
-/// beyond, one after another; not found in 8-bit, A-law and mu-law audio, whose scale ends below.
+/// Loads the audio of every cut with `num_threads` threads, except of cuts longer than a day, which
+/// SetInspector reports. `roles` says which speakers are the user and the agent. `progress` is
+/// called by one thread at a time with the number of finished cuts.
+/// Silent: no sample is above -80 dB. Clipped: at least three consecutive samples are at or beyond
+/// the full scale of 16 bits. Clipping is not found in 8-bit, A-law and mu-law audio, whose scale
+/// ends below that.
 AudioScan scan_audio(const CutList& cuts, const DuplexDataOptions& roles, int64_t num_threads,
                      const std::function<void(int64_t)>& progress);
 
-/// A batch's token channels on the time axis: one line for each frame where something is written.
+/// Draws a batch's token channels on the time axis: one line for each frame with a token.
 std::string draw_channels(const std::vector<CutSequence>& rows, const BatchSpec& spec,
                           const Tokenizer& tokenizer);
 

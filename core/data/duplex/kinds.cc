@@ -1,4 +1,4 @@
-// The key functions of the interfaces that the data layer uses (see plugin/interfaces.cc).
+// Key functions of the interfaces that the data layer uses (see plugin/interfaces.cc).
 
 #include <fmt/format.h>
 

@@ -7,11 +7,11 @@
 namespace s2s {
 namespace {
 
-/// Moves the channel to the right (to the left if `frames` is negative).
+/// Moves the channel to the right, or to the left if `frames` is negative.
 at::Tensor moved(const at::Tensor& tokens_BT, int64_t frames, int64_t pad) {
   const int64_t width = tokens_BT.size(1);
   const int64_t by = std::clamp(frames, -width, width);
-  // Negative padding cuts.
+  // Negative padding removes elements.
   return at::constant_pad_nd(tokens_BT, {by, -by}, pad);
 }
 

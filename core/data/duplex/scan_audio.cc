@@ -40,10 +40,10 @@ Levels measure(std::span<const float> samples) {
 
 using Load = at::Tensor (AudioLoader::*)(const Cut&, int64_t);
 
-/// One channel that was decoded.
-struct Heard {
+/// The levels and problems of one decoded channel.
+struct ChannelScan {
   std::optional<AudioProblem> problem;
-  std::vector<double> levels_db;  // of frames of kTurnFrame_s; empty: not read
+  std::vector<double> levels_db;  // of frames of kTurnFrame_s; empty: the channel was not read
 };
 
 std::optional<AudioProblem> level_problem(const Levels& levels, int64_t num_samples, const Cut& cut,
@@ -56,8 +56,8 @@ std::optional<AudioProblem> level_problem(const Levels& levels, int64_t num_samp
                       fmt::format("{} samples, {:.2f} %", levels.clipped_samples, 100 * share)};
 }
 
-Heard hear(const Cut& cut, const Recording* recording, const char* which, Load load,
-           AudioLoader& loader) {
+ChannelScan scan_channel(const Cut& cut, const Recording* recording, const char* which, Load load,
+                         AudioLoader& loader) {
   if (recording == nullptr) return {};
   try {
     const at::Tensor samples_S = (loader.*load)(cut, recording->sample_rate_hz).contiguous();
@@ -71,20 +71,20 @@ Heard hear(const Cut& cut, const Recording* recording, const char* which, Load l
   }
 }
 
-/// What one cut contributes to a scan.
+/// The result of one cut.
 struct ScannedCut {
   std::vector<AudioProblem> problems;
   std::optional<TurnFit> fit;
 };
 
 ScannedCut scan_cut(const Cut& cut, const DuplexDataOptions& roles, AudioLoader& loader) {
-  Heard user =
-      hear(cut, cut.recording ? &*cut.recording : nullptr, "user", &AudioLoader::source, loader);
-  Heard agent =
-      hear(cut, cut.find_recording("target_audio"), "agent", &AudioLoader::target, loader);
+  ChannelScan user = scan_channel(cut, cut.recording ? &*cut.recording : nullptr, "user",
+                                  &AudioLoader::source, loader);
+  ChannelScan agent =
+      scan_channel(cut, cut.find_recording("target_audio"), "agent", &AudioLoader::target, loader);
   ScannedCut scanned;
-  for (const Heard* heard : {&user, &agent}) {
-    if (heard->problem) scanned.problems.push_back(*heard->problem);
+  for (const ChannelScan* channel : {&user, &agent}) {
+    if (channel->problem) scanned.problems.push_back(*channel->problem);
   }
   if (!user.levels_db.empty() && !agent.levels_db.empty()) {
     scanned.fit = fit_turns({std::move(user.levels_db), turns_of(cut, roles.input_roles)},

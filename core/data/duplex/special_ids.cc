@@ -92,7 +92,7 @@ const SpecialIds& FoundSpecialIds::all() const {
 
 NoSpecialId no_special_id(const std::string& place, const std::string& option,
                           const std::string& lack, const std::string& proposal) {
-  std::string flag = option;  // as the command line spells it
+  std::string flag = option;  // the option's name on the command line
   std::replace(flag.begin(), flag.end(), '_', '-');
   const std::string as = proposal.empty() ? "" : ", as " + proposal + " of this file";
   return NoSpecialId(

@@ -13,8 +13,8 @@ struct Thresholds {
   double stop_db;
 };
 
-/// Speech starts above the noise floor (a low percentile of the levels), but within the range below
-/// the loudest frame; at poor signal-to-noise ratios half way between the two.
+/// Speech starts above the noise floor (a low percentile of the levels) and within the range below
+/// the loudest frame. At low signal-to-noise ratios the threshold is half way between the two.
 Thresholds thresholds(std::span<const double> levels_db, const VoiceActivityOptions& options) {
   const double loudest_db = *std::max_element(levels_db.begin(), levels_db.end());
   const double noise_db = noise_floor_db(levels_db);

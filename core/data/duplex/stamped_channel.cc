@@ -1,5 +1,5 @@
-// Text on the frame grid as NeMo's speech-to-text data set places it: turns are clipped, words
-// stand at their time marks.
+// Places text on the frame grid as NeMo's speech-to-text data set does: turns are clipped, and
+// words are at their time marks.
 
 #include <algorithm>
 #include <sstream>
@@ -37,12 +37,12 @@ MarkedText read_time_marks(const std::string& text) {
 
 namespace {
 
-/// NeMo scales a mark to frames of 80 ms, with its rounding.
+/// As NeMo, scales a mark to frames of 80 ms, with the same rounding.
 int64_t frame_of_mark(int64_t mark) {
   return static_cast<int64_t>(static_cast<double>(mark) * 0.08 / 0.08);
 }
 
-/// The ids of the words between their marks, in a turn of `num_frames`.
+/// Places the ids of the words between their marks, in a turn of `num_frames`.
 std::vector<int64_t> place_words(const data::MarkedText& text, const StampedWords& words,
                                  const Tokenizer& tokenizer, int64_t num_frames) {
   std::vector<int64_t> placed(static_cast<size_t>(num_frames), tokenizer.special_ids().pad);
@@ -64,7 +64,7 @@ std::vector<int64_t> place_words(const data::MarkedText& text, const StampedWord
   return placed;
 }
 
-/// BOS and the ids of a turn, not clipped.
+/// Returns BOS and the ids of a turn before clipping.
 std::vector<int64_t> marked_ids(const Supervision& turn, const StampedWords& words,
                                 const Tokenizer& tokenizer, int64_t num_frames) {
   std::vector<int64_t> ids{tokenizer.special_ids().bos};

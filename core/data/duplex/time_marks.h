@@ -15,7 +15,7 @@ struct MarkedText {
   std::vector<int64_t> marks;
 
   bool has_marks() const { return !marks.empty(); }
-  /// Two marks for each word.
+  /// Whether there are two marks for each word.
   bool is_complete() const { return has_marks() && marks.size() >= 2 * words.size(); }
 };
 MarkedText read_time_marks(const std::string& text);

@@ -1,4 +1,4 @@
-// Text on the frame grid.
+// Places text on the frame grid.
 
 #include <algorithm>
 #include <optional>
@@ -45,7 +45,7 @@ int64_t frame_at(double time_s, const FrameGrid& grid) {
   return compute_num_frames(time_s, grid.frame_length_s, grid.sample_rate_hz);
 }
 
-/// `lead_frames` set: words with times are written that much before they are spoken.
+/// With `lead_frames`, words with times are written that many frames before they are spoken.
 void write_turn(const Supervision& turn, const FrameGrid& grid, const Tokenizer& tokenizer,
                 std::optional<int64_t> lead_frames, LongText long_text, ChannelWriter& channel,
                 TokenChannelCounts& counts) {
@@ -83,8 +83,8 @@ void write_turn(const Supervision& turn, const FrameGrid& grid, const Tokenizer&
   }
 }
 
-/// Length of a white space character at `text[i]` in UTF-8, 0 when it is another character. The
-/// set is Python's str.isspace.
+/// Length of a white space character at `text[i]` in UTF-8, or 0 for another character. White space
+/// is what Python's str.isspace accepts.
 size_t space_bytes(const std::string& text, size_t i) {
   const auto byte = [&](size_t k) -> unsigned {
     return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0u;

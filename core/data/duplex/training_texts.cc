@@ -68,11 +68,11 @@ void add_lines(const std::string& path, const std::string& place, std::vector<st
   }
 }
 
-// What is recorded of the texts of a tokenizer.
+// The record of a tokenizer's texts.
 
 std::string record_of(const std::string& path) { return path + ".texts.json"; }
 
-/// A file as it was: its content is read again only if its stamp is another one.
+/// Returns the state of a file. Its content is read again only if its stamp has changed.
 nlohmann::json state_of(const std::string& file, bool with_content) {
   std::error_code failed;
   const auto num_bytes = static_cast<int64_t>(fs::file_size(file, failed));
@@ -113,7 +113,7 @@ void record_training_texts(const std::string& path, const Config& input,
   }
   try {
     write_tokenizer_file(record_of(path), nlohmann::json{{"texts", files}}.dump(1) + "\n");
-  } catch (const Error&) {  // it only serves a warning
+  } catch (const Error&) {  // the record only serves a warning
   }
 }
 
@@ -131,7 +131,7 @@ std::string other_training_texts(const std::string& path, const Config& input,
                          std::equal(before.begin(), before.end(), files.begin(), has_content_of);
     if (is_same) return "";
   } catch (const std::exception&) {
-    return "";  // somebody else's file, or one that cannot be read
+    return "";  // not our file, or it cannot be read
   }
   const std::string made_of = before.empty() ? "nothing" : before[0].value("file", "");
   return fmt::format(

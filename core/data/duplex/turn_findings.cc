@@ -12,10 +12,10 @@ namespace s2s::data {
 namespace {
 
 constexpr size_t kMaxExamples = 5;
-// A finding needs at least this many turns or cuts.
+// Minimum number of turns or cuts of a finding.
 constexpr int64_t kLeastTurns = 4;
 constexpr int64_t kLeastCuts = 3;
-constexpr int64_t kSpread_lags = 5;  // shifts that differ by at most this are equal
+constexpr int64_t kSpread_lags = 5;  // shifts count as equal if they differ by at most this
 
 bool is_most(int64_t cuts, int64_t turns, int64_t judged) {
   return (turns >= kLeastTurns || cuts >= kLeastCuts) && 2 * cuts >= judged;
@@ -27,7 +27,7 @@ std::string of_cuts(int64_t cuts, int64_t judged) {
   return fmt::format("in {} of {}", cuts, counted(judged, "cut"));
 }
 
-/// The channel of `target_audio`; 0 when all of its channels are used.
+/// Returns the channel of `target_audio`, or 0 if all of its channels are used.
 int64_t agent_channel(const Cut& cut) {
   const std::vector<int64_t> channels = cut.custom_integers("target_audio_channel_selector");
   return channels.empty() ? 0 : channels.front();
@@ -75,7 +75,7 @@ void TurnFindings::add(const Cut& cut, const TurnFit& fit) {
   if (fit.order != ChannelOrder::kOwn) return;
   ++judged_;
   const auto is_fine = [](const SpeakerFit& speaker) {
-    return speaker.shift_s == 0 && !speaker.is_untold && !speaker.is_empty;
+    return speaker.shift_s == 0 && !speaker.is_unlabeled && !speaker.is_empty;
   };
   fitting_ += is_fine(fit.user) && is_fine(fit.agent) ? 1 : 0;
 }
@@ -88,12 +88,12 @@ void TurnFindings::add_speaker(const Cut& cut, const SpeakerFit& fit, Speaker& s
     speaker.by_lag[static_cast<size_t>(std::clamp(lag, -kMostLag, kMostLag) + kMostLag)].add(
         cut, fit.num_turns);
   }
-  speaker.told_judged += fit.is_told_judged ? 1 : 0;
-  if (fit.is_untold) {
-    speaker.untold.add(cut, fit.num_turns, fit.untold_s);
+  speaker.unlabeled_judged += fit.is_unlabeled_judged ? 1 : 0;
+  if (fit.is_unlabeled) {
+    speaker.unlabeled.add(cut, fit.num_turns, fit.unlabeled_s);
     speaker.speech_s += fit.speech_s;
-    speaker.before_s += fit.untold_before_s;
-    speaker.behind_s += fit.untold_behind_s;
+    speaker.before_s += fit.unlabeled_before_s;
+    speaker.after_s += fit.unlabeled_after_s;
   }
   speaker.empty_judged += fit.is_empty_judged ? 1 : 0;
   if (fit.is_empty) {
@@ -147,7 +147,7 @@ void TurnFindings::find_channels(TurnReport& report) const {
   }
 }
 
-/// The median shift, if most cuts have about the same shift.
+/// Returns the median shift if most cuts have about the same shift.
 std::optional<TurnFinding> TurnFindings::shift_of(const char* role, const Speaker& speaker) const {
   int64_t shifted = 0;
   for (size_t i = 0; i < speaker.by_lag.size(); ++i) {
@@ -170,7 +170,7 @@ std::optional<TurnFinding> TurnFindings::shift_of(const char* role, const Speake
     }
   }
   const int64_t judged = speaker.fitting + swapped_.cuts;
-  const bool are_few = 2 * judged <= speaker.with_turns;  // too few cuts to conclude anything
+  const bool are_few = 2 * judged <= speaker.with_turns;  // too few cuts for a conclusion
   if (found.cuts == 0 || are_few || !is_most(found.cuts, found.turns, judged)) return std::nullopt;
   const double shift_s = static_cast<double>(median) * kTurnFrame_s;
   return TurnFinding{"shifted-turns", role, found.cuts, judged, shift_s, found.examples, "", ""};
@@ -181,7 +181,7 @@ void TurnFindings::find_shifts(TurnReport& report) const {
   for (const auto& [role, speaker] : {std::pair("user", &user_), std::pair("agent", &agent_)}) {
     if (auto shift = shift_of(role, *speaker)) shifts.push_back(std::move(*shift));
   }
-  // A constant offset cannot move one speaker forward and the other back.
+  // A constant offset cannot move one speaker forward and the other backward.
   if (shifts.size() == 2 && shifts[0].seconds * shifts[1].seconds < 0) return;
   const bool is_common = shifts.size() == 2 && std::fabs(shifts[0].seconds - shifts[1].seconds) <=
                                                    kSpread_lags * kTurnFrame_s;
@@ -206,16 +206,18 @@ void TurnFindings::find_shifts(TurnReport& report) const {
   }
 }
 
-void TurnFindings::find_untold(const char* role, const Speaker& speaker, TurnReport& report) const {
-  const Tally& tally = speaker.untold;
-  if (tally.cuts == 0 || !is_most(tally.cuts, tally.turns, speaker.told_judged)) return;
+void TurnFindings::find_unlabeled(const char* role, const Speaker& speaker,
+                                  TurnReport& report) const {
+  const Tally& tally = speaker.unlabeled;
+  if (tally.cuts == 0 || !is_most(tally.cuts, tally.turns, speaker.unlabeled_judged)) return;
   report.findings.push_back(
-      {"speech-without-turns", role, tally.cuts, speaker.told_judged, tally.seconds, tally.examples,
+      {"speech-without-turns", role, tally.cuts, speaker.unlabeled_judged, tally.seconds,
+       tally.examples,
        fmt::format("{} much of the speech in the {}'s channel has no turn: {:.1f} of {:.1f} s, of "
                    "these {:.1f} s before the first turn and {:.1f} s after the last; transcripts "
                    "are cut off or incomplete",
-                   of_cuts(tally.cuts, speaker.told_judged), role, tally.seconds, speaker.speech_s,
-                   speaker.before_s, speaker.behind_s),
+                   of_cuts(tally.cuts, speaker.unlabeled_judged), role, tally.seconds,
+                   speaker.speech_s, speaker.before_s, speaker.after_s),
        "transcribe these recordings completely, or leave them out; music and noise in the channel "
        "also count as speech"});
 }
@@ -238,7 +240,7 @@ TurnReport TurnFindings::report() const {
   find_channels(report);
   find_shifts(report);
   for (const auto& [role, speaker] : {std::pair("user", &user_), std::pair("agent", &agent_)}) {
-    find_untold(role, *speaker, report);
+    find_unlabeled(role, *speaker, report);
     find_empty(role, *speaker, report);
   }
   return report;

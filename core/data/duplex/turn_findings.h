@@ -31,27 +31,27 @@ struct TurnFinding {
 };
 
 struct TurnReport {
-  int64_t cuts_judged = 0;    // cuts of which turns and speech could be compared
-  int64_t cuts_that_fit = 0;  // ... without any mismatch
+  int64_t cuts_judged = 0;    // whose turns and speech could be compared
+  int64_t cuts_that_fit = 0;  // of these, without any mismatch
   std::vector<TurnFinding> findings;
 };
 
-/// "TEXT; ADVICE", with an example.
+/// Returns "TEXT; ADVICE" with an example.
 std::string sentence(const TurnFinding& finding);
 
-/// The turns of the speakers in `roles`, relative to the start of the cut.
+/// Returns the turns of the speakers in `roles`, relative to the begin of the cut.
 std::vector<SpeechSegment> turns_of(const Cut& cut, const std::vector<std::string>& roles);
 
 /// Accumulates the cuts of a set. Memory use does not grow with their number.
 class TurnFindings {
  public:
   void add(const Cut& cut, const TurnFit& fit);
-  /// A finding needs half of the comparable cuts, and three cuts or four turns. Swapped channels
-  /// and channels with equal audio are also reported when three cuts and a tenth of all have them.
+  /// A finding needs half of the comparable cuts, and three cuts or four turns. Swapped channels,
+  /// and channels with equal audio, are also reported if three cuts and a tenth of all have them.
   TurnReport report() const;
 
  private:
-  /// Cuts with one finding.
+  /// The cuts with one finding.
   struct Tally {
     int64_t cuts = 0;
     int64_t turns = 0;
@@ -61,11 +61,11 @@ class TurnFindings {
   };
   static constexpr int64_t kMostLag = static_cast<int64_t>(kLongestShift_s / kTurnFrame_s);
   struct Speaker {
-    int64_t with_turns = 0, fitting = 0;  // cuts that are not swapped
+    int64_t with_turns = 0, fitting = 0;  // of cuts that are not swapped
     std::array<Tally, 2 * kMostLag + 1> by_lag;
-    int64_t told_judged = 0, empty_judged = 0;
-    Tally untold, empty;
-    double speech_s = 0, before_s = 0, behind_s = 0;  // of cuts with speech without turns
+    int64_t unlabeled_judged = 0, empty_judged = 0;
+    Tally unlabeled, empty;
+    double speech_s = 0, before_s = 0, after_s = 0;  // of cuts with speech that has no turns
     int64_t empty_turns = 0;
   };
   /// The channels of the first swapped cut.
@@ -78,7 +78,7 @@ class TurnFindings {
   void remember_channels(const Cut& cut);
   void find_channels(TurnReport& report) const;
   void find_shifts(TurnReport& report) const;
-  void find_untold(const char* role, const Speaker& speaker, TurnReport& report) const;
+  void find_unlabeled(const char* role, const Speaker& speaker, TurnReport& report) const;
   void find_empty(const char* role, const Speaker& speaker, TurnReport& report) const;
   std::optional<TurnFinding> shift_of(const char* role, const Speaker& speaker) const;
 

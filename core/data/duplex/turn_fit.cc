@@ -9,38 +9,40 @@ namespace {
 
 constexpr VoiceActivityOptions kSpeech = {
     .frame_s = kTurnFrame_s, .quietest_speech_db = -75, .range_db = 30, .bridge_s = 0.5};
-constexpr double kSmallestRange_db = 12;  // loudest frame over noise floor; less is noise
-constexpr double kFaintNoise_db = -45;    // noise below is as good as silence
-constexpr double kCrosstalk_db = 10;      // so much louder in the other channel
-constexpr int64_t kEcho_frames = 2;       // crosstalk may come so much later
+/// Loudest frame over noise floor; with less, there is only noise.
+constexpr double kSmallestRange_db = 12;
+constexpr double kFaintNoise_db = -45;  // quieter noise counts as silence
+constexpr double kCrosstalk_db = 10;    // crosstalk if the other channel is louder by this
+constexpr int64_t kEcho_frames = 2;     // maximum delay of crosstalk
 
-constexpr double kSameLevel_db = 3;   // of one sound in both channels: mean difference
-constexpr double kSameSpread_db = 2;  // and its standard deviation
+constexpr double kSameLevel_db = 3;   // maximum mean difference of one sound in two channels
+constexpr double kSameSpread_db = 2;  // and maximum standard deviation
 
-constexpr double kGoodFit = 0.5;  // correlations
+constexpr double kGoodFit = 0.5;  // minimum correlation
 constexpr double kNoFit = 0.2;
 constexpr double kBetterFit = 0.05;
-constexpr int64_t kNear_frames = 4;  // turns may be so inexact
+constexpr int64_t kNear_frames = 4;  // tolerance of turns
 constexpr int64_t kUsualShift_frames = 12;
-constexpr int64_t kShifted_frames = 4;  // less is no shift
+constexpr int64_t kShifted_frames = 4;  // a smaller shift is not a shift
 
-constexpr int64_t kMargin_frames = 6;    // around turns: breath, inexact ends
-constexpr int64_t kShortest_frames = 7;  // of speech without a turn: not "mhm"
-constexpr double kLeastUntold_s = 2;
+constexpr int64_t kMargin_frames = 6;    // around turns, for breath and inexact ends
+constexpr int64_t kShortest_frames = 7;  // minimum speech without a turn; "mhm" is shorter
+constexpr double kLeastUnlabeled_s = 2;
 constexpr double kLeastShare = 0.2;
-constexpr double kQuieter_db = 10;  // than what has turns: not the speaker
+/// Speech that is quieter than turns by this is not the speaker's.
+constexpr double kQuieter_db = 10;
 constexpr double kLeastTurn_s = 0.4;
 
 struct Channel {
-  bool is_clear = false;  // speech can be told from the rest
+  bool is_clear = false;  // speech differs from the rest
   std::vector<double> levels_db;
   std::vector<SpeechSegment> turns;
   FrameMask turns_T;
-  FrameMask all_T;     // where something sounds
-  FrameMask speech_T;  // without crosstalk
+  FrameMask all_T;     // frames with sound
+  FrameMask speech_T;  // frames with speech, without crosstalk
 };
 
-/// First frame and the one behind the last, inside of the cut.
+/// Returns the first frame and the frame after the last one, limited to the cut.
 std::pair<int64_t, int64_t> frames_of(const SpeechSegment& stretch, size_t num_frames) {
   const auto frame_at = [&](double time_s) {
     const double frame = std::ceil(time_s / kTurnFrame_s - 0.5);
@@ -97,7 +99,7 @@ bool have_same_sound(const Channel& user, const Channel& agent) {
          squares / num - mean * mean < kSameSpread_db * kSameSpread_db;
 }
 
-/// Correlation of turns and speech for every shift.
+/// Correlations of turns and speech for all shifts.
 class LagScores {
  public:
   LagScores(const FrameMask& turns_T, const FrameMask& sounds_T)
@@ -109,7 +111,7 @@ class LagScores {
   }
   int64_t longest() const { return longest_; }
   double at(int64_t lag) const { return scores_[static_cast<size_t>(lag + longest_)]; }
-  /// Of equal ones that with the smallest shift.
+  /// Returns the best shift; of equal ones, the smallest.
   int64_t best() const {
     int64_t best = 0;
     for (int64_t lag = 1; lag <= longest_; ++lag) {
@@ -125,7 +127,7 @@ class LagScores {
   std::vector<double> scores_;
 };
 
-/// Mean of the speakers that have turns, at the best common shift of at most `most` frames.
+/// Mean over the speakers that have turns, at the best common shift of at most `most` frames.
 double common_score(const std::vector<LagScores>& scores, int64_t most) {
   double best = 0;
   for (int64_t lag = -most; lag <= most; ++lag) {
@@ -173,7 +175,7 @@ FrameMask widened(const FrameMask& mask_T, int64_t by) {
   return out_T;
 }
 
-/// Without runs of fewer than `shortest` frames.
+/// Removes runs of fewer than `shortest` frames.
 FrameMask without_short(FrameMask mask_T, int64_t shortest) {
   for (auto first = mask_T.begin(); first != mask_T.end();) {
     first = std::find(first, mask_T.end(), 1);
@@ -184,35 +186,36 @@ FrameMask without_short(FrameMask mask_T, int64_t shortest) {
   return mask_T;
 }
 
-/// Speech of this speaker alone that no turn is near.
-FrameMask untold_speech(const Channel& channel, const Channel& other) {
-  FrameMask untold_T = channel.speech_T;
-  const FrameMask told_T = widened(channel.turns_T, kMargin_frames);
+/// Returns speech of this speaker alone that is not near a turn.
+FrameMask unlabeled_speech(const Channel& channel, const Channel& other) {
+  FrameMask unlabeled_T = channel.speech_T;
+  const FrameMask labeled_T = widened(channel.turns_T, kMargin_frames);
   FrameMask others_T = other.all_T;
   for (size_t t = 0; t < others_T.size(); ++t) {
     if (other.levels_db[t] < channel.levels_db[t] - kCrosstalk_db) others_T[t] = 0;
   }
   others_T = widened(others_T, kEcho_frames);
-  for (size_t t = 0; t < untold_T.size(); ++t) {
-    if (told_T[t] != 0 || others_T[t] != 0) untold_T[t] = 0;
+  for (size_t t = 0; t < unlabeled_T.size(); ++t) {
+    if (labeled_T[t] != 0 || others_T[t] != 0) unlabeled_T[t] = 0;
   }
-  return without_short(std::move(untold_T), kShortest_frames);
+  return without_short(std::move(unlabeled_T), kShortest_frames);
 }
 
-void measure_untold(const Channel& channel, const FrameMask& untold_T, SpeakerFit& fit) {
+void measure_unlabeled(const Channel& channel, const FrameMask& unlabeled_T, SpeakerFit& fit) {
   const auto first_turn = std::find(channel.turns_T.begin(), channel.turns_T.end(), 1);
   const auto last_turn = std::find(channel.turns_T.rbegin(), channel.turns_T.rend(), 1);
   const auto before = first_turn - channel.turns_T.begin();
-  const auto behind = channel.turns_T.rend() - last_turn;
+  const auto after = channel.turns_T.rend() - last_turn;
   const auto counted = [&](int64_t first, int64_t end) {
-    return seconds(std::count(untold_T.begin() + first, untold_T.begin() + end, 1));
+    return seconds(std::count(unlabeled_T.begin() + first, unlabeled_T.begin() + end, 1));
   };
-  fit.untold_s = seconds(count(untold_T));
+  fit.unlabeled_s = seconds(count(unlabeled_T));
   if (first_turn != channel.turns_T.end()) {
-    fit.untold_before_s = counted(0, before);
-    fit.untold_behind_s = counted(behind, std::ssize(untold_T));
+    fit.unlabeled_before_s = counted(0, before);
+    fit.unlabeled_after_s = counted(after, std::ssize(unlabeled_T));
   }
-  fit.is_untold = fit.untold_s >= kLeastUntold_s && fit.untold_s >= kLeastShare * fit.speech_s;
+  fit.is_unlabeled =
+      fit.unlabeled_s >= kLeastUnlabeled_s && fit.unlabeled_s >= kLeastShare * fit.speech_s;
 }
 
 void judge_empty_turns(const Channel& channel, SpeakerFit& fit) {
@@ -240,8 +243,8 @@ double mean_turn_frames(const Channel& channel) {
   return static_cast<double>(count(channel.turns_T)) / static_cast<double>(num_runs);
 }
 
-/// A shift costs as much as it moves of the turns. Turns that lie on a part of the speech would fit
-/// another part as well: that is no shift.
+/// A shift must improve the correlation by more if it moves the turns by a larger share. Turns that
+/// cover a part of the speech would also match another part, and that is not a shift.
 bool is_shift(const LagScores& scores, int64_t lag, const Channel& channel) {
   if (std::abs(lag) < kShifted_frames) return false;
   const double moved_share =
@@ -250,15 +253,15 @@ bool is_shift(const LagScores& scores, int64_t lag, const Channel& channel) {
   return better_by >= std::max(kBetterFit, scores.at(lag) * moved_share / 2);
 }
 
-/// `fit` has its numbers of turns and seconds.
+/// `fit` already has its numbers of turns and seconds.
 void judge(const Channel& channel, const Channel& other, SpeakerFit& fit) {
   if (!channel.is_clear || count(channel.turns_T) == 0) return;
   const LagScores scores(channel.turns_T, channel.speech_T);
   const int64_t best = scores.best();
   fit.fits = scores.at(best) >= kGoodFit;
   if (fit.fits && is_shift(scores, best, channel)) {
-    // Turns that fit the other channel where they are may be swapped and not shifted. Of a channel
-    // that is noise nobody knows.
+    // Turns that match the other channel without a shift may be swapped and not shifted. If the
+    // other channel is noise, nobody can know.
     const LagScores crossed(channel.turns_T, other.all_T);
     const double other_score = common_score({crossed}, std::min(kNear_frames, crossed.longest()));
     fit.fits = other_score < scores.at(best) - kBetterFit &&
@@ -268,26 +271,26 @@ void judge(const Channel& channel, const Channel& other, SpeakerFit& fit) {
   }
   judge_empty_turns(channel, fit);
   if (!other.is_clear || scores.at(0) < kNoFit) return;
-  fit.is_told_judged = true;
-  const FrameMask untold_T = untold_speech(channel, other);
-  FrameMask told_T = channel.speech_T;
-  for (size_t t = 0; t < told_T.size(); ++t) told_T[t] &= channel.turns_T[t];
-  const double told_db = median_level_db(channel, told_T);
-  if (median_level_db(channel, untold_T) < told_db - kQuieter_db) return;
-  measure_untold(channel, untold_T, fit);
+  fit.is_unlabeled_judged = true;
+  const FrameMask unlabeled_T = unlabeled_speech(channel, other);
+  FrameMask labeled_T = channel.speech_T;
+  for (size_t t = 0; t < labeled_T.size(); ++t) labeled_T[t] &= channel.turns_T[t];
+  const double labeled_db = median_level_db(channel, labeled_T);
+  if (median_level_db(channel, unlabeled_T) < labeled_db - kQuieter_db) return;
+  measure_unlabeled(channel, unlabeled_T, fit);
 }
 
-/// An agent that speaks and has no turns, beside a user whose turns fit. The reverse is usual:
+/// Finds an agent that speaks without turns while the user's turns match. The reverse is common:
 /// transcripts of the agent alone.
-void judge_untold_agent(const Channel& user, const Channel& agent, TurnFit& fit) {
+void judge_unlabeled_agent(const Channel& user, const Channel& agent, TurnFit& fit) {
   const bool is_judged = fit.agent.num_turns == 0 && fit.user.fits && fit.user.shift_s == 0 &&
                          agent.is_clear && fit.agent.speech_s > 0;
   if (!is_judged) return;
-  fit.agent.is_told_judged = true;
-  const FrameMask untold_T = untold_speech(agent, user);
+  fit.agent.is_unlabeled_judged = true;
+  const FrameMask unlabeled_T = unlabeled_speech(agent, user);
   const double user_db = median_level_db(user, user.speech_T);
-  if (median_level_db(agent, untold_T) < user_db - kQuieter_db) return;
-  measure_untold(agent, untold_T, fit.agent);
+  if (median_level_db(agent, unlabeled_T) < user_db - kQuieter_db) return;
+  measure_unlabeled(agent, unlabeled_T, fit.agent);
 }
 
 }  // namespace
@@ -340,7 +343,7 @@ TurnFit fit_turns(const ChannelTurns& user, const ChannelTurns& agent) {
   }
   judge(users, agents, fit.user);
   judge(agents, users, fit.agent);
-  judge_untold_agent(users, agents, fit);
+  judge_unlabeled_agent(users, agents, fit);
   if (fit.user.fits || fit.agent.fits) fit.order = ChannelOrder::kOwn;
   return fit;
 }

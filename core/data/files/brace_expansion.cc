@@ -13,25 +13,27 @@ namespace {
 
 using Names = std::vector<std::string>;
 constexpr size_t kMaxNames = 1'000'000;
-constexpr size_t kMaxBytes = size_t{256} << 20;       // of all names
-constexpr size_t kMaxWorkBytes = size_t{512} << 20;   // of all names and parts that are made
-constexpr size_t kLongestPattern = size_t{64} << 10;  // each piece copies what is before it
+constexpr size_t kMaxBytes = size_t{256} << 20;  // of all names
+/// Of all names and parts of names that are made.
+constexpr size_t kMaxWorkBytes = size_t{512} << 20;
+constexpr size_t kLongestPattern = size_t{64} << 10;  // each part copies what is before it
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 struct Expansion {
-  const std::string& pattern;  // for messages
+  const std::string& pattern;  // in messages
   mutable uint64_t made_bytes = 0;
 
   [[noreturn]] void fail(const char* reason) const { throw files_errors::braces(pattern, reason); }
 
   void check_size(uint64_t size) const {
-    if (size > kMaxNames) fail("stands for more than a million names");
+    if (size > kMaxNames) fail("expands to more than a million names");
   }
 
-  /// Counts names before they are made. Parts of names wait for each other, at each depth.
+  /// Counts names before they are made, because parts of names at each depth are in memory
+  /// together.
   void spend(uint64_t count, uint64_t bytes) const {
     made_bytes += count * sizeof(std::string) + bytes;
-    if (made_bytes > kMaxWorkBytes) fail("stands for more than 256 MiB of names");
+    if (made_bytes > kMaxWorkBytes) fail("expands to more than 256 MiB of names");
   }
 
   static uint64_t num_bytes(const Names& names) {
@@ -42,11 +44,11 @@ struct Expansion {
 
   static bool is_nothing(const Names& names) { return names.size() == 1 && names[0].empty(); }
 
-  /// Each of `left` with each of `right` behind it; the last changes fastest.
+  /// Joins each of `left` with each of `right`; the right one changes fastest.
   Names product(Names left, Names right) const {
     check_size(uint64_t{left.size()} * right.size());
     const uint64_t bytes = num_bytes(left) * right.size() + num_bytes(right) * left.size();
-    if (bytes > kMaxBytes) fail("stands for more than 256 MiB of names");
+    if (bytes > kMaxBytes) fail("expands to more than 256 MiB of names");
     if (is_nothing(left)) return right;
     if (is_nothing(right)) return left;
     spend(uint64_t{left.size()} * right.size(), bytes);
@@ -111,7 +113,7 @@ struct Expansion {
     return all;
   }
 
-  /// A range or a list; nothing when it is neither.
+  /// Expands a range or a list; nothing if the text is neither.
   std::optional<Names> expression(const std::string& text, int depth) const {
     static const Regex kIntRange(R"((-?[0-9]+)\.\.(-?[0-9]+)(?:\.\.-?([0-9]+))?)");
     static const Regex kLetterRange(R"(([A-Za-z])\.\.([A-Za-z])(?:\.\.-?([0-9]+))?)");
@@ -178,7 +180,7 @@ std::string replaced(const std::string& text, std::string_view from, char to) {
   return out.append(text, begin, std::string::npos);
 }
 
-/// Other brackets around a range or a list become braces.
+/// Replaces other brackets around a range or a list by braces.
 void replace_brackets(std::string& text, char open, char close) {
   size_t begin = text.find(open);
   while (begin != std::string::npos) {

@@ -32,7 +32,7 @@ ByteCache::Bytes ByteCache::get(const std::string& key, const std::function<std:
 
 void ByteCache::account(Entries::iterator entry, int64_t num_bytes) {
   const std::lock_guard lock(mutex_);
-  constexpr int64_t kEntryBytes = 256;  // more than 0 also for empty files
+  constexpr int64_t kEntryBytes = 256;  // also counts for empty files
   entry->num_bytes = num_bytes + kEntryBytes;
   held_bytes_ += entry->num_bytes;
   auto candidate = entries_.end();

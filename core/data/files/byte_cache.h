@@ -1,5 +1,5 @@
 #pragma once
-// Caches decompressed files and pieces of files, up to a number of bytes.
+// Caches decompressed files and parts of files, up to a number of bytes.
 
 #include <cstdint>
 #include <functional>
@@ -12,23 +12,23 @@
 
 namespace s2s::files {
 
-/// Thread-safe. Drops the least recently used bytes first. A caller that still holds dropped bytes
-/// keeps them.
+/// Thread-safe. Drops the least recently used bytes first. Callers that still hold dropped bytes
+/// keep them.
 class ByteCache {
  public:
   using Bytes = std::shared_ptr<const std::string>;
 
   explicit ByteCache(int64_t max_bytes = int64_t{64} << 20) : max_bytes_(max_bytes) {}
 
-  /// The bytes of `key`. When they are not cached, one thread calls `make`, and other threads that
-  /// want the same key wait for it. What `make` throws, all of them throw.
+  /// Returns the bytes of `key`. If they are not cached, one thread calls `make`, and other threads
+  /// that want the same key wait for it. They all throw what `make` throws.
   Bytes get(const std::string& key, const std::function<std::string()>& make);
 
  private:
   struct Entry {
     std::string key;
     std::shared_future<Bytes> bytes;
-    int64_t num_bytes = 0;  // 0: being made
+    int64_t num_bytes = 0;  // 0: `make` is running
   };
   using Entries = std::list<Entry>;
 

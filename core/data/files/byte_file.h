@@ -1,6 +1,5 @@
 #pragma once
-// Bytes at any place of a file, whether it lies plain on the disk, is compressed, or came out of a
-// command.
+// Random access to the bytes of a file, which may be plain, compressed, or a command's output.
 
 #include <cstdint>
 #include <memory>
@@ -14,14 +13,14 @@ class ByteFile {
   ByteFile(const ByteFile&) = delete;
   ByteFile& operator=(const ByteFile&) = delete;
 
-  /// As in the options: a path, or "pipe:CMD".
+  /// The source as it was given: a path, or "pipe:CMD".
   const std::string& name() const { return name_; }
-  /// Bytes of content (of compressed files: decompressed).
+  /// Number of bytes of the content. It is decompressed for compressed files.
   virtual int64_t size() const = 0;
-  /// Exactly `num_bytes` from `offset`, which is within the file. Thread-safe.
+  /// Reads `num_bytes` from `offset`; the range must be inside the file. Thread-safe.
   /// Errors: [io/file], also when the file has become shorter; those of the source.
   virtual void read(int64_t offset, void* to, size_t num_bytes) const = 0;
-  /// True when `name` is a path whose bytes are the content.
+  /// Whether `name` is a path whose bytes are the content.
   virtual bool is_plain() const { return false; }
   std::string read_text(int64_t offset, size_t num_bytes) const;
 
@@ -32,7 +31,7 @@ class ByteFile {
   std::string name_;
 };
 
-/// A regular file; open while this lives.
+/// A regular file. It stays open as long as the object exists.
 class DiskFile : public ByteFile {
  public:
   /// Errors: [data/missing-file] with `expected`, [io/file].
@@ -41,9 +40,9 @@ class DiskFile : public ByteFile {
   int64_t size() const override { return size_; }
   void read(int64_t offset, void* to, size_t num_bytes) const override;
   bool is_plain() const override { return true; }
-  /// Of the last change, nanoseconds since 1970 (files/source_state.h).
+  /// Time of the last change in nanoseconds since 1970 (files/source_state.h).
   int64_t changed_ns() const { return changed_ns_; }
-  /// By which it is known that the file is as it was when it was opened.
+  /// Says, when it is compared later, whether the file has changed since it was opened.
   uint64_t stamp() const { return stamp_; }
 
  private:

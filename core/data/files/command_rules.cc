@@ -16,10 +16,11 @@
 namespace s2s {
 namespace {
 
-/// What a user allows holds for all that he started; whoever reads data cannot forget to ask.
+/// Rules of the whole process. The reader of a command checks them itself, so no caller can forget
+/// it.
 struct Rules {
   std::mutex mutex;
-  bool all = false;                       // guarded by mutex, as what follows
+  bool all = false;                       // guarded by mutex, like `typed`
   std::unordered_set<std::string> typed;  // without "pipe:"
   double silence_s = files::CommandLimits{}.silence_s;
 };
@@ -29,12 +30,12 @@ Rules& rules() {
   return the_process;
 }
 
-/// A shell can read the variable itself, and then nobody else sees its value.
+/// A shell can read the variable itself, and then its value is not visible in the command.
 void check_no_secret(const Config& command) {
   for (const std::string& name : environment_variables(command)) {
     if (!is_secret_name(name)) continue;
     Origin place = command.origin();
-    place.via.clear();  // the command again
+    place.via.clear();  // it would repeat the command
     throw files_errors::command_secret(place.text(), name);
   }
 }
@@ -59,7 +60,7 @@ void allow_typed_command(const std::string& source) {
       const std::lock_guard lock(to.mutex);
       to.typed.insert(files::pipe_command(one).value_or(*command));
     }
-  } catch (const Error&) {  // whoever reads the pattern says what is wrong with it
+  } catch (const Error&) {  // reading the pattern reports what is wrong with it
   }
 }
 

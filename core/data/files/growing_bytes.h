@@ -1,6 +1,6 @@
 #pragma once
-// Bytes of unknown number, received piece by piece. A std::string that grows copies what it has,
-// and needs two to three times as much memory for that; this moves pages instead.
+// Receives an unknown number of bytes piece by piece. A growing std::string copies its bytes, for
+// which it needs two to three times the memory; this class moves pages instead.
 
 #include <cstddef>
 #include <string>
@@ -14,13 +14,12 @@ class GrowingBytes {
   GrowingBytes(const GrowingBytes&) = delete;
   GrowingBytes& operator=(const GrowingBytes&) = delete;
 
-  /// Room for `num_bytes` behind those that there are. Errors: std::bad_alloc.
+  /// Returns memory for `num_bytes` after the existing bytes. Errors: std::bad_alloc.
   char* room(size_t num_bytes);
-  /// `num_bytes` of the room have been written.
+  /// Adds `num_bytes` that were written to that memory.
   void add(size_t num_bytes) { size_ += num_bytes; }
   size_t size() const { return size_; }
-  /// All of them, and none stay here. What has been copied is given back at once: never more than
-  /// 16 MiB are held twice.
+  /// Moves all bytes out. Memory is freed while it is copied, so at most 16 MiB exist twice.
   std::string take();
 
  private:

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kAnswerBytes = size_t{1} << 20;
 
-/// An open file, in a parser process.
+/// An open file that a parser process was given.
 class GivenFile : public ByteFile {
  public:
   GivenFile(std::string name, int file) : ByteFile(std::move(name)), file_(file) {
@@ -65,7 +65,7 @@ GzipPoint read_point(ByteReader& from) {
   return point;
 }
 
-/// What one parser process has. The first request: the file's name, and the point if there is one.
+/// State of a parser process. The first request has the file's name, and the point if there is one.
 struct Stream {
   Stream(ByteReader& request, int number) : file(std::string(request.text()), number) {
     stream = request.flag() ? std::make_unique<GzipStream>(file, read_point(request))
@@ -75,7 +75,7 @@ struct Stream {
   std::unique_ptr<GzipStream> stream;
 };
 
-/// Further requests: how many bytes, and whether to stop at a block.
+/// Later requests have the number of bytes and say whether to stop at a block.
 std::string inflate_in_parser(std::string_view bytes, const std::vector<int>& files) {
   static std::unique_ptr<Stream> opened;
   ByteReader request(bytes);
@@ -108,7 +108,7 @@ std::string inflate_in_parser(std::string_view bytes, const std::vector<int>& fi
   return to.take();
 }
 
-/// A file that a parser process can be given: the file itself, or a copy of its bytes in memory.
+/// A file for a parser process: the file itself, or a copy of its bytes in memory.
 class FileToGive {
  public:
   explicit FileToGive(const ByteFile& from)

@@ -11,10 +11,10 @@ namespace s2s::files {
 
 class GzipApart {
  public:
-  /// From the file's start, or from `point`. Errors: [untrusted/parser], those of `file`.
+  /// Begins at the file's start, or at `point`. Errors: [untrusted/parser], those of `file`.
   GzipApart(const ByteFile& file, const std::optional<GzipPoint>& point);
 
-  /// As GzipStream::read. Errors: its own; [untrusted/parser].
+  /// Works like GzipStream::read. Errors: those of that function; [untrusted/parser].
   size_t read(char* to, size_t num_bytes, bool stop_at_block);
   bool at_end() const { return at_end_; }
   int64_t in() const { return in_; }
@@ -26,7 +26,7 @@ class GzipApart {
   ParserProcess process_;
   bool at_end_ = false;
   int64_t in_ = 0, out_ = 0;
-  std::optional<GzipPoint> point_;  // after `read` with `stop_at_block`
+  std::optional<GzipPoint> point_;  // set after `read` with `stop_at_block`
 };
 
 }  // namespace s2s::files

@@ -1,4 +1,4 @@
-// GzipFile: content of a large gzip file, a block at a time.
+// GzipFile reads the content of a large gzip file block by block.
 
 #include <algorithm>
 #include <cstring>
@@ -24,7 +24,7 @@ std::optional<GzipIndex> find_gzip_index(const DiskFile& file, bool with_lines) 
           index.fingerprint() == file_fingerprint(file)) {
         return index;
       }
-    } catch (const std::runtime_error&) {  // not an index: it is made again
+    } catch (const std::runtime_error&) {  // not an index; a new one is made
     }
   }
   return std::nullopt;
@@ -44,11 +44,12 @@ GzipIndex index_of(const DiskFile& file, bool with_lines, const OpenOptions& opt
     return make(options.place, strict);
   } catch (const Error& error) {
     if (!options.on_damage || error.id() != "data/gzip") throw;
-    return make(OpenOptions::Place::kMemory, options);  // nobody else shall find it
+    /// Do not leave a file that others could find.
+    return make(OpenOptions::Place::kMemory, options);
   }
 }
 
-/// Reads all of `content`, which begins at `begin`. Damage behind it does not matter.
+/// Fills all of `content` from offset `begin` on. Damage after it has no effect.
 void fill(std::string& content, GzipStream& stream, int64_t begin) {
   size_t have = 0;
   try {

@@ -107,7 +107,7 @@ int64_t GzipIndex::block_begin(int64_t i) const {
 
 int64_t GzipIndex::block_of(int64_t offset) const {
   int64_t low = 0;
-  int64_t high = num_points_;  // the first block that begins behind `offset` is in (low, high]
+  int64_t high = num_points_;  // the first block that begins after `offset` is in (low, high]
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
     (block_begin(middle) <= offset ? low : high) = middle;
@@ -138,7 +138,7 @@ uint64_t file_fingerprint(const DiskFile& file) {
   return fnv1a(file.read_text(file.size() - static_cast<int64_t>(edge), edge), first);
 }
 
-/// Goes through a file once.
+/// Reads a file once and collects its index.
 class GzipIndexMaker {
  public:
   GzipIndexMaker(const DiskFile& file, bool with_lines, int64_t block_bytes,
@@ -170,7 +170,8 @@ class GzipIndexMaker {
  private:
   void step(const std::function<void(const IndexProgress&)>& on_progress) {
     const int64_t begin = stream_.out();
-    // Each line costs its offset, and a compressed file may have a thousand times as many as bytes.
+    // Each line takes an offset, and a compressed file may have a thousand times as many lines as
+    // bytes.
     const int64_t most_bytes = std::max(kContentBytes, file_.size() * kMostRatio);
     if (with_lines_ && begin + lines_.count() * 8 > most_bytes) {
       throw files_errors::too_much_content(file_.name(), file_.size(), most_bytes);
@@ -213,7 +214,7 @@ class GzipIndexMaker {
 
   void finish(int64_t content_bytes) {
     if (with_lines_) {
-      // A line that is cut off was added: its beginning is the end.
+      // A truncated line was added; its begin is the end of the content.
       if (at_line_start_ || content_bytes == stream_.out()) lines_.add(content_bytes);
       lines_.flush();
     }

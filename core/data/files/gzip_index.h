@@ -1,6 +1,7 @@
 #pragma once
-// Random access in large gzip files: places from which inflating can begin, every few megabytes of
-// content, and where lines begin. The idea of access points is that of zlib's example zran.c.
+// Random access to large gzip files. The index has points every few megabytes of content at which
+// inflating can begin, and the begin of each line. The access points are those of zlib's example
+// zran.c.
 //
 // File (`.gzidx`, little-endian): offsets of lines (N + 1 64-bit numbers), the points' windows,
 // each compressed, the points, and a footer with the sizes of these parts.
@@ -21,21 +22,21 @@ namespace s2s::files {
 
 class GzipIndex {
  public:
-  /// Errors: std::runtime_error with the reason when these bytes are no index.
+  /// Errors: std::runtime_error with the reason when the bytes are not an index.
   static GzipIndex parse(std::shared_ptr<const void> owner, std::string_view bytes);
 
-  /// Of the compressed file that it was made of.
+  /// Size of the compressed file when the index was made.
   int64_t compressed_bytes() const { return compressed_bytes_; }
   uint64_t fingerprint() const { return fingerprint_; }
   int64_t content_bytes() const { return content_bytes_; }
   int64_t num_points() const { return num_points_; }
-  /// Content of block `i` begins here; block num_points() is the end.
+  /// Offset of block `i` in the content; block num_points() is the end.
   int64_t block_begin(int64_t i) const;
-  /// The block with the byte `offset` of the content.
+  /// The block that contains the byte at `offset` of the content.
   int64_t block_of(int64_t offset) const;
   /// Errors: std::runtime_error for a damaged window.
   GzipPoint point(int64_t i) const;
-  /// Offsets of lines in the content; no rows when it was made without lines.
+  /// Offsets of lines in the content; no rows if the index was made without lines.
   const OffsetIndex& lines() const { return lines_; }
 
  private:
@@ -59,18 +60,18 @@ class GzipIndex {
   OffsetIndex lines_;
 };
 
-/// A number made of a file's size, its first and its last bytes.
+/// A fingerprint of a file's size and its first and last bytes.
 uint64_t file_fingerprint(const DiskFile& file);
 
-/// Reads the whole file once and appends the index's bytes. `with_lines`: also where lines begin.
-/// Of a damaged file, when `options.on_damage` is given, the index is that of the whole lines (or
-/// bytes) before the damage.
+/// Reads the whole file once and appends the index's bytes. With `with_lines` the index also has
+/// the offsets of lines. If `options.on_damage` is set, the index of a damaged file has the
+/// complete lines (or all bytes) before the damage.
 /// Errors: [data/gzip] with the last good line.
 void make_gzip_index(const DiskFile& file, bool with_lines, int64_t block_bytes,
                      const OpenOptions& options,
                      const std::function<void(std::string_view)>& append);
 
-/// Content of a gzip file through its index, which is looked for, and made when there is none.
+/// Content of a gzip file, which is read through its index. The index is made if there is none.
 class GzipFile : public ByteFile {
  public:
   /// Errors: [data/missing-file], [io/file], [data/gzip].

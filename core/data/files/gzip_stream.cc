@@ -13,11 +13,11 @@ namespace s2s::files {
 namespace {
 
 constexpr size_t kInputBytes = size_t{1} << 17;
-constexpr int kGzip = 15 + 16;  // zlib's window bits: with a gzip header
-constexpr int kRaw = -15;       // without
+constexpr int kGzip = 15 + 16;  // zlib's window bits, with a gzip header
+constexpr int kRaw = -15;       // without a header
 constexpr int kTrailerBytes = 8;
 
-/// What was inflated counts even when the rest is damaged.
+/// Counts what was inflated even if the rest is damaged.
 struct CountAtExit {
   int64_t& out;
   const z_stream& zlib;
@@ -32,8 +32,8 @@ std::runtime_error damaged(const char* reason) { return std::runtime_error(reaso
 struct GzipStream::State {
   z_stream zlib = {};
   std::vector<unsigned char> input = std::vector<unsigned char>(kInputBytes);
-  int64_t input_end = 0;  // file offset behind `input`'s bytes
-  bool raw = false;       // zlib does not see header and trailer
+  int64_t input_end = 0;  // file offset after the bytes of `input`
+  bool raw = false;       // zlib gets neither header nor trailer
   bool member_start = true;
 
   explicit State(int64_t begin) : input_end(begin) {
@@ -90,7 +90,7 @@ int64_t GzipStream::in() const {
   return state_->input_end - static_cast<int64_t>(state_->zlib.avail_in);
 }
 
-/// False at the file's end.
+/// Reads more input. Returns false at the file's end.
 bool GzipStream::refill() {
   State& state = *state_;
   if (state.zlib.avail_in > 0) return true;
@@ -104,7 +104,8 @@ bool GzipStream::refill() {
   return true;
 }
 
-/// At the end of a member: skips zeros, which some tools pad with; false at the file's end.
+/// Called at the end of a member. Skips zeros, with which some tools pad; returns false at the
+/// file's end.
 bool GzipStream::begin_member() {
   z_stream& zlib = state_->zlib;
   while (refill() && *zlib.next_in == 0 && out_ + in() > 0) {
@@ -119,7 +120,7 @@ bool GzipStream::begin_member() {
 
 void GzipStream::finish_member() {
   State& state = *state_;
-  // The checksum of a member that was begun in the middle cannot be compared.
+  // Inflating began inside this member, so its checksum cannot be compared.
   for (int i = 0; state.raw && i < kTrailerBytes; ++i) {
     if (!refill()) throw damaged("it ends within a member");
     ++state.zlib.next_in;
@@ -212,7 +213,8 @@ std::string inflate_whole(const ByteFile& file, const InflateOptions& options) {
     const Error damage = files_errors::gzip(file.name(), lines, error.what());
     if (!options.on_damage) throw damage;
     options.on_damage(damage);
-    if (options.with_lines) content.resize(content.rfind('\n') + 1);  // npos: nothing is left
+    /// Without a line end (npos), nothing is left.
+    if (options.with_lines) content.resize(content.rfind('\n') + 1);
   }
   content.shrink_to_fit();
   return content;

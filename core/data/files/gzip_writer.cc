@@ -45,7 +45,7 @@ void GzipWriter::write(std::string_view bytes) {
   constexpr size_t kMostBytes = size_t{1} << 30;
   while (!bytes.empty()) {
     const std::string_view piece = bytes.substr(0, kMostBytes);
-    // zlib does not write to its input.
+    // zlib does not modify its input.
     state_->zlib.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
     state_->zlib.avail_in = static_cast<uInt>(piece.size());
     deflate_all(Z_NO_FLUSH);

@@ -1,5 +1,5 @@
 #pragma once
-// Writes gzip as it comes.
+// Compresses to gzip while data arrives.
 
 #include <cstdint>
 #include <functional>
@@ -10,14 +10,15 @@ namespace s2s::files {
 
 class GzipWriter {
  public:
-  /// `append` gets the compressed bytes; the same content gives the same bytes (no time, no name).
+  /// `append` gets the compressed bytes. They have no time and no name, so equal content gives
+  /// equal bytes.
   explicit GzipWriter(std::function<void(std::string_view)> append);
   ~GzipWriter();
   GzipWriter(const GzipWriter&) = delete;
   GzipWriter& operator=(const GzipWriter&) = delete;
 
   void write(std::string_view bytes);
-  /// The end; nothing is written behind it.
+  /// Writes the end; nothing may be written after it.
   void finish();
 
  private:

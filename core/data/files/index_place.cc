@@ -61,7 +61,7 @@ std::vector<std::string> index_paths(const DiskFile& file, const std::string& su
 }
 
 bool is_outdated(const std::string& path, const DiskFile& file) {
-  if (!path.starts_with(file.name())) return false;  // its name has the stamp
+  if (!path.starts_with(file.name())) return false;  // the stamp is part of such a name
   struct stat status {};
   return stat(path.c_str(), &status) != 0 || changed_ns(status) < file.changed_ns();
 }
@@ -82,7 +82,7 @@ std::shared_ptr<const IndexBytes> write_index(const DiskFile& file, const std::s
   for (const std::string& path : paths) {
     try {
       if (path != file.name() + suffix) {
-        std::error_code ignored;  // opening the file says the same
+        std::error_code ignored;  // opening the file reports it
         fs::create_directories(index_cache_folder(), ignored);
       }
       remove_partial_files(fs::path(path).parent_path().string());

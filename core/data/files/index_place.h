@@ -1,5 +1,5 @@
 #pragma once
-// Where an index of a file is kept: beside it, in a cache folder, or only in memory.
+// Where the index of a file is stored: beside the file, in a cache folder, or only in memory.
 
 #include <cstdint>
 #include <functional>
@@ -19,50 +19,51 @@ struct IndexProgress {
   int64_t total_bytes = 0;
 };
 
-/// Hears of something that is left out. What it throws stops the reading.
+/// Called for data that is skipped. It may throw to stop the reading.
 using OnBad = std::function<void(const Error&)>;
 
-/// How files are opened, shared by all that belong together.
+/// How files are opened; all files of a data set share it.
 struct OpenOptions {
-  /// Of decompressed content; null: the file has one of its own.
+  /// For decompressed content. If it is null, each file has its own.
   std::shared_ptr<ByteCache> cache;
-  /// Where a new index is written. Beside Shar files nothing may be added: older Lhotse versions
-  /// take every file of the folder for a shard.
+  /// Where a new index is written. It must not be beside Shar files, because older versions of
+  /// Lhotse take every file of the folder for a shard.
   enum class Place { kBeside, kCacheFolder, kMemory };
   Place place = Place::kBeside;
-  /// Called now and then while an index of a large file is made. What it throws stops the work.
+  /// Called regularly while the index of a large file is made. It may throw to stop the work.
   std::function<void(const IndexProgress&)> on_progress;
-  /// Of a file whose end is damaged or cut off, what is before is read and this is told; it may be
-  /// called again, and from several threads. Empty: [data/gzip] and [data/tar] are thrown.
+  /// Called for a file with a damaged or truncated end, of which the part before the damage is
+  /// read. It may be called several times and from several threads. If it is empty, [data/gzip] and
+  /// [data/tar] are thrown.
   OnBad on_damage = {};
 };
 
-/// $XDG_CACHE_HOME/s2s/index or ~/.cache/s2s/index; "" when neither variable is set.
+/// Returns $XDG_CACHE_HOME/s2s/index or ~/.cache/s2s/index, or "" if neither variable is set.
 std::string index_cache_folder();
 
-/// Candidates for reading and for writing an index with `suffix` (".idx") of a file, the best
-/// first: beside it, then in the cache folder under a name made of its path and its stamp.
+/// Paths at which an index with `suffix` (".idx") of a file may be, the best first: beside the
+/// file, then in the cache folder with a name made of its path and its stamp.
 std::vector<std::string> index_paths(const DiskFile& file, const std::string& suffix);
 
-/// Whether an index at `path`, one of `index_paths`, was made before the file's last change. The
-/// time at which the kernel last changed the file counts, too (files/source_state.h).
+/// Whether the index at `path`, one of `index_paths`, is older than the file's last change. The
+/// time at which the kernel last changed the inode counts, too (files/source_state.h).
 bool is_outdated(const std::string& path, const DiskFile& file);
 
-/// An index file's bytes: mapped from the disk, or in memory where it could not be written.
+/// The bytes of an index. They are mapped from the disk, or in memory if no file could be written.
 class IndexBytes {
  public:
   virtual ~IndexBytes() = default;
   virtual std::string_view bytes() const = 0;
 };
 
-/// Nothing (null) when there is no such regular file.
+/// Returns null if there is no regular file at `path`.
 std::shared_ptr<const IndexBytes> map_index(const std::string& path);
 
 using IndexWriter = std::function<void(const std::function<void(std::string_view)>& append)>;
 
-/// Runs `write`, which appends the index's bytes, on the first place that takes them; it may be run
-/// again on the next when a place fails (no permission, no space). The last place is memory, also
-/// for a file that changes while it is read.
+/// Calls `write`, which appends the index's bytes, for the first place that can store them. It is
+/// called again for the next place if one fails (no permission, no space). The last place is
+/// memory; it is also used for a file that changes while it is read.
 std::shared_ptr<const IndexBytes> write_index(const DiskFile& file, const std::string& suffix,
                                               OpenOptions::Place place, const IndexWriter& write);
 

@@ -39,13 +39,13 @@ std::optional<int64_t> whole(JsonValue value) {
 
 }  // namespace
 
-std::string LinePlace::text() const {
+std::string LineLocation::text() const {
   std::string text = std::string(file) + ":" + std::to_string(line);
   if (!detail.empty()) text += ": " + detail;
   return text;
 }
 
-JsonFields::JsonFields(JsonValue object, const LinePlace& place) : place_(place) {
+JsonFields::JsonFields(JsonValue object, const LineLocation& place) : place_(place) {
   if (object.get(object_) == simdjson::SUCCESS) return;
   throw files_errors::field(place_.text(), "the line", shown(object), "an object");
 }

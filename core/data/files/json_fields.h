@@ -1,5 +1,5 @@
 #pragma once
-// Typed reads of JSON fields with the place in every message.
+// Reads typed fields of JSON objects. All error messages contain the place.
 
 #include <simdjson.h>
 
@@ -13,38 +13,38 @@ namespace s2s::data {
 
 using JsonValue = simdjson::dom::element;
 
-/// Where a line of JSON is, for messages only.
-struct LinePlace {
+/// The position of a line of JSON, for messages.
+struct LineLocation {
   std::string_view file;
   int64_t line = 0;
   std::string detail = {};  // "cut 'id'"
 
-  /// "file:line" or "file:line: detail".
+  /// Returns "file:line" or "file:line: detail".
   std::string text() const;
 };
 
-/// A line of JSON, as Python's json reads it: also NaN, Infinity and -Infinity. The value lives
-/// until the next call in the same thread.
+/// Parses a line of JSON as Python's json does, including NaN, Infinity and -Infinity. The value is
+/// valid until the next call in the same thread.
 /// Errors: [data/json] with the column.
-JsonValue parse_json_line(const std::string& text, const LinePlace& place);
+JsonValue parse_json_line(const std::string& text, const LineLocation& place);
 
-/// The number, Python's NaN and infinities included; nothing when it is none.
+/// Returns the number, which may be NaN or infinite, or nothing if the value is not a number.
 std::optional<double> json_number(JsonValue value);
 /// The value as JSON text on one line.
 std::string json_text(JsonValue value);
 
-/// A JSON object, and what to call it in messages. It refers to its place and its parent.
+/// A JSON object and its name in messages. It refers to its location and its parent.
 class JsonFields {
  public:
-  /// The whole line. Errors: [data/field] when `object` is not an object.
-  JsonFields(JsonValue object, const LinePlace& place);
-  /// `name` is the field of `parent` that holds the object ("recording", "sources[]").
+  /// For a whole line. Errors: [data/field] when `object` is not an object.
+  JsonFields(JsonValue object, const LineLocation& place);
+  /// `name` is the field of `parent` that contains the object ("recording", "sources[]").
   JsonFields(JsonValue object, const JsonFields& parent, std::string_view name);
 
-  /// The member, or nothing when it is absent or JSON's null. Of a repeated key the last counts, as
-  /// in Python.
+  /// Returns the member, or nothing if it is absent or null. If a key is repeated, the last one
+  /// counts, as in Python.
   std::optional<JsonValue> find(std::string_view name) const;
-  /// Errors: [data/field] when it is missing or of another type.
+  /// Errors: [data/field] when the field is missing or has another type.
   std::string text(std::string_view name) const;
   double number(std::string_view name) const;
   int64_t integer(std::string_view name) const;
@@ -52,15 +52,15 @@ class JsonFields {
   std::optional<double> maybe_number(std::string_view name) const;
   std::optional<int64_t> maybe_integer(std::string_view name) const;
   std::optional<bool> maybe_flag(std::string_view name) const;
-  /// One integer, or a list of them; empty when absent.
+  /// Returns an integer or a list of integers; empty if the field is absent.
   std::vector<int64_t> integers(std::string_view name) const;
-  /// Items of a list; empty when absent.
+  /// Returns the items of a list; empty if the field is absent.
   std::vector<JsonValue> list(std::string_view name) const;
-  /// Names and values of an object's members; empty when absent.
+  /// Returns the names and values of an object's members; empty if the field is absent.
   std::vector<std::pair<std::string_view, JsonValue>> members(std::string_view name) const;
 
   std::string place() const { return place_.text(); }
-  const LinePlace& line_place() const { return place_; }
+  const LineLocation& location() const { return place_; }
   std::string full_name(std::string_view name) const;
   [[noreturn]] void fail(std::string_view name, JsonValue value, const char* expected) const;
 
@@ -68,7 +68,7 @@ class JsonFields {
   JsonValue require(std::string_view name, const char* expected) const;
 
   simdjson::dom::object object_;
-  const LinePlace& place_;
+  const LineLocation& place_;
   const JsonFields* parent_ = nullptr;
   std::string_view name_;
 };

@@ -1,4 +1,4 @@
-// JSON text -> values, with what Python's json accepts beyond the standard.
+// Parses JSON, including what Python's json accepts beyond the standard.
 
 #include <fmt/format.h>
 
@@ -13,13 +13,13 @@
 namespace s2s::data {
 namespace {
 
-// A token that JSON does not have is read as a string that begins with a control character.
+// Tokens that are not JSON are replaced by strings that begin with a control character.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTokens = {
     {{"NaN", "\x01NaN"}, {"Infinity", "\x01Infinity"}, {"-Infinity", "\x01-Infinity"}}};
 constexpr std::string_view kMark = "\"\\u0001";
-constexpr int kParserDepth = 1024;  // simdjson's
+constexpr int kParserDepth = 1024;  // simdjson's default
 
-/// The text with NaN, Infinity and -Infinity outside of strings as marked strings.
+/// Replaces NaN, Infinity and -Infinity outside of strings by marked strings.
 std::string with_marked_tokens(const std::string& text) {
   std::string result;
   bool in_string = false;
@@ -45,10 +45,10 @@ std::string with_marked_tokens(const std::string& text) {
   return result;
 }
 
-/// Marked strings as tokens again.
+/// Replaces marked strings by the tokens again.
 std::string with_plain_tokens(const std::string& text) {
   std::string plain;
-  size_t done = 0;  // of the text
+  size_t done = 0;  // end of the copied part
   for (size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, done)) {
     const size_t begin = at + kMark.size();
     const size_t end = text.find('"', begin);
@@ -61,20 +61,22 @@ std::string with_plain_tokens(const std::string& text) {
   return plain.append(text, done, std::string::npos);
 }
 
-/// Why it is not JSON, or its text with numbers beyond 64 bits as floating point.
+/// Returns why a text is not JSON. If it is, sets `rounded` to the text with numbers beyond 64 bits
+/// as floating point.
 std::string reason_of(const std::string& text, std::string& rounded) {
   try {
     rounded = parse_foreign_json<nlohmann::ordered_json>(text).dump();
     return "";
   } catch (const nlohmann::json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 9: syntax error ..."
+    // For example "[json.exception.parse_error.101] parse error at line 1, column 9: syntax error
+    // ...".
     const std::string reason = error.what();
     const size_t column = reason.find("column ");
     return column == std::string::npos ? reason : reason.substr(column);
   }
 }
 
-void check_depth(simdjson::error_code code, const LinePlace& place) {
+void check_depth(simdjson::error_code code, const LineLocation& place) {
   if (code != simdjson::DEPTH_ERROR) return;
   throw files_errors::json(place.text(),
                            fmt::format("it is nested deeper than {} levels", kParserDepth));
@@ -82,12 +84,12 @@ void check_depth(simdjson::error_code code, const LinePlace& place) {
 
 }  // namespace
 
-/// A value of two bytes takes 60 as what is made of it. Shorter lines than this have no more values
-/// than are allowed, whatever they are, so that they are not looked at.
+/// A value takes at least two bytes of text, and 60 bytes of memory. Shorter lines than
+/// kLongLineBytes cannot have too many values, so they are not scanned.
 constexpr JsonLimit kLineLimit{.any_values = 200'000, .bytes_per_value = 6, .depth = kParserDepth};
 constexpr size_t kLongLineBytes = 2 * kLineLimit.any_values;
 
-JsonValue parse_json_line(const std::string& text, const LinePlace& place) {
+JsonValue parse_json_line(const std::string& text, const LineLocation& place) {
   if (text.size() > kLongLineBytes) {
     const auto refusal = json_refusal(text, kLineLimit, /*is_ordered=*/false);
     if (refusal) throw files_errors::json(place.text(), *refusal);

@@ -1,5 +1,5 @@
 #pragma once
-// JSON text, with numbers as Python writes them.
+// Writes JSON with numbers in Python's format.
 
 #include <cstdint>
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace s2s::data {
 
-/// The shortest decimal that reads back as `number`, as Python's repr: "0.1", "1.0", "1e-05",
-/// "inf".
+/// Returns the shortest decimal that reads back as `number`, as Python's repr does: "0.1", "1.0",
+/// "1e-05", "inf".
 std::string python_number(double number);
 
 void append_json_string(std::string& out, std::string_view text);
-/// NaN and infinities as Python's json writes them.
+/// Appends a number. NaN and infinities are written as in Python's json.
 void append_json_number(std::string& out, double number);
 void append_json_integers(std::string& out, const std::vector<int64_t>& numbers);
 
-/// Writes one object's members, in the order of the calls, at the end of a text.
+/// Appends the members of one object to a text, in the order of the calls.
 class JsonObjectText {
  public:
   explicit JsonObjectText(std::string& out) : out_(out) { out_ += '{'; }
@@ -28,9 +28,9 @@ class JsonObjectText {
   void number(std::string_view name, double value);
   void integer(std::string_view name, int64_t value);
   void integers(std::string_view name, const std::vector<int64_t>& values);
-  /// `json` is a value's text.
+  /// `json` is the text of a value.
   void raw(std::string_view name, std::string_view json);
-  /// Writes the name; the value is what the caller appends.
+  /// Writes the name; the caller appends the value.
   std::string& value(std::string_view name);
   void end() { out_ += '}'; }
 

@@ -16,7 +16,7 @@ constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
 
 bool is_space(char c) { return kSpace.find(c) != std::string_view::npos; }
 
-/// How deep a text of JSON goes, character by character.
+/// Tracks how deeply a JSON text is nested, character by character.
 class Nesting {
  public:
   /// Takes the next character.
@@ -35,8 +35,8 @@ class Nesting {
 
 enum class Layout { kLines, kArray, kObjects };
 
-/// What the file's first line says. A line that ends in the middle of an object or array is none of
-/// JSON lines.
+/// Detects the layout from the file's first line. If that line ends inside an object or array, the
+/// file does not have JSON lines.
 Layout layout_of(const ByteFile& file) {
   constexpr int64_t kLookedAt = 4096;
   const std::string begin =
@@ -46,7 +46,7 @@ Layout layout_of(const ByteFile& file) {
   text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
   if (text.empty() || (text[0] != '[' && text[0] != '{')) return Layout::kLines;
   const size_t end = text.find('\n');
-  if (end == std::string_view::npos) {  // a long line
+  if (end == std::string_view::npos) {  // the line is long
     return text[0] == '[' ? Layout::kArray : Layout::kLines;
   }
   Nesting nesting;
@@ -59,13 +59,13 @@ Layout layout_of(const ByteFile& file) {
   return is_open ? Layout::kObjects : Layout::kLines;
 }
 
-/// Takes a file's characters and makes lines of its values.
+/// Takes a file's characters and makes a line of each value.
 class ValueSplitter {
  public:
   ValueSplitter(const std::string& name, Layout layout)
       : name_(name), floor_(layout == Layout::kArray ? 1 : 0) {}
 
-  /// False when it is no array: something follows behind it.
+  /// Returns false if the file is not an array because something follows the array.
   bool take(char c) {
     if (nesting_.in_string()) {
       if (c == '\n') fail("a text has a line break");

@@ -1,6 +1,5 @@
 #pragma once
-// Files that hold their JSON objects in an array, or each over several lines, in place of one on
-// each line.
+// Files whose JSON objects are in an array, or extend over several lines.
 
 #include <memory>
 #include <string>
@@ -9,9 +8,9 @@
 
 namespace s2s::files {
 
-/// The values as JSON lines, in order, in memory; null for a file of JSON lines or of something
-/// else. Line n is the n-th value. Errors: [data/json] for an array or object without an end,
-/// [io/file].
+/// Returns a file in memory with one value per line, in order. Returns null for a file that already
+/// has JSON lines, or that contains something else.
+/// Errors: [data/json] for an array or object without an end, [io/file].
 std::shared_ptr<const ByteFile> json_values_as_lines(const ByteFile& file);
 
 }  // namespace s2s::files

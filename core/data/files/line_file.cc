@@ -12,7 +12,7 @@
 namespace s2s::files {
 namespace {
 
-/// Smaller files are read again rather than given an index on the disk.
+/// Smaller files are scanned each time; they get no index on the disk.
 constexpr int64_t kSmallFileBytes = int64_t{1} << 20;
 
 OffsetIndex index_in_memory(const ByteFile& file) {
@@ -22,7 +22,7 @@ OffsetIndex index_in_memory(const ByteFile& file) {
   return {bytes, *bytes};
 }
 
-/// Lines begin behind line ends: some of them are looked at.
+/// Whether some sampled lines begin after a line end.
 bool begins_lines(const DiskFile& file, const OffsetIndex& index) {
   constexpr int64_t kLooks = 16;
   if (index.size() > 0 && index.begin(0) != 0) return false;

@@ -1,5 +1,5 @@
 #pragma once
-// Lines of a text file by their number: plain, gzip, or from a command.
+// Access to the lines of a text file by number: plain, gzip, or from a command.
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace s2s::files {
 
-/// Longest line that is read: the longest known are cuts with audio in them.
+/// Maximum length of a line. The longest known lines are cuts that contain audio.
 inline constexpr size_t kMostLineBytes = size_t{256} << 20;
 
 /// Thread-safe.
@@ -22,15 +22,16 @@ class LineFile {
       : bytes_(std::move(bytes)), lines_(std::move(lines)) {}
 
   const std::string& path() const { return bytes_->name(); }
-  /// Number of lines, as Lhotse counts: an empty line is one, nothing behind the last line end is
-  /// none.
+  /// Number of lines, as Lhotse counts: an empty line counts, and what follows the last line end
+  /// counts only if it is not empty.
   int64_t size() const { return lines_.size(); }
-  /// Line `row` from 0, without its line end. Errors: [data/index] when the file has changed since
-  /// its index was made, [io/file], [data/gzip], [data/pipe].
+  /// Returns line `row`, from 0, without its line end.
+  /// Errors: [data/index] when the file has changed since its index was made, [io/file],
+  /// [data/gzip], [data/pipe].
   std::string line(int64_t row) const;
-  /// Where it begins in the (decompressed) content.
+  /// Offset of the line in the (decompressed) content.
   int64_t offset(int64_t row) const { return lines_.begin(row); }
-  /// Lines first .. last - 1 with their line ends; for reading one after the other.
+  /// Returns lines first .. last - 1 with their line ends, for sequential reading.
   /// Errors: as `line`; [data/json] for more than kMostLineBytes.
   std::string lines(int64_t first, int64_t last) const;
 
@@ -39,14 +40,14 @@ class LineFile {
   OffsetIndex lines_;
 };
 
-/// Reads the lines of a file in order, many at a time.
+/// Reads the lines of a file in order. It reads many lines at a time.
 class LineCursor {
  public:
   explicit LineCursor(std::shared_ptr<const LineFile> file, int64_t row = 0)
       : file_(std::move(file)), row_(row), first_(row), last_(row) {}
-  /// False at the end.
+  /// Returns false at the end.
   bool next(std::string& line);
-  /// Of the line that `next` gives next.
+  /// Row of the next line.
   int64_t row() const { return row_; }
   const LineFile& file() const { return *file_; }
 
@@ -59,16 +60,17 @@ class LineCursor {
   std::string buffer_;
 };
 
-/// `source`: a path or "pipe:CMD"; gzip is recognized by its content, and so are a JSON array and
-/// objects over several lines, of which each value is a line (files/json_values.h). The index of a
-/// plain file is Lhotse's "PATH.idx"; of a large gzip file "PATH.gzidx"; small files and commands
-/// have none. `expected`: what is said when the file is missing. Errors: [data/missing-file],
-/// [data/gzip], [data/pipe], [data/url], [io/file].
+/// Opens `source`, a path or "pipe:CMD". Gzip is recognized by its content. A JSON array, and
+/// objects over several lines, are also recognized; each of their values becomes a line
+/// (files/json_values.h). The index of a plain file is Lhotse's "PATH.idx", that of a large gzip
+/// file is "PATH.gzidx"; small files and commands have none. `expected` is for the error of a
+/// missing file.
+/// Errors: [data/missing-file], [data/gzip], [data/pipe], [data/url], [io/file].
 std::shared_ptr<const LineFile> open_line_file(
     const std::string& source, const OpenOptions& options = {},
     const std::string& expected = "a text file with one JSON object on each line; check the path");
 
-/// Goes through all lines of `file`. Errors: [io/file].
+/// Adds the offsets of all lines of `file`. Errors: [io/file].
 void make_line_index(const ByteFile& file, OffsetWriter& offsets,
                      const std::function<void(const IndexProgress&)>& on_progress);
 

@@ -15,11 +15,12 @@ namespace s2s::data {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 17;
-/// A shorter line counts as so many bytes: whoever keeps lines needs about that for each.
+/// Bytes that a shorter line counts as, because a caller that keeps lines needs about that much
+/// memory for each.
 constexpr size_t kLeastLineBytes = 64;
 
 struct OpenedLines {
-  gzFile handle = nullptr;  // null: there is no such file, or it is a folder
+  gzFile handle = nullptr;  // null: the file does not exist, or it is a folder
   int64_t file_bytes = 0;
 };
 
@@ -60,7 +61,7 @@ struct LineReader::File {
   gzFile handle;
   int64_t file_bytes;
   int64_t given_bytes = 0;
-  int64_t short_bytes = 0;  // that the lines given lack to kLeastLineBytes each
+  int64_t short_bytes = 0;  // sum of what short lines lack to kLeastLineBytes
 };
 
 LineReader::LineReader(const std::string& path) : path_(path) {
@@ -80,10 +81,10 @@ bool LineReader::fill() {
   const int got = gzread(file_->handle, buffer_.data() + kept, kChunkBytes);
   int code = Z_OK;
   const char* reason = gzerror(file_->handle, &code);
-  // A file cut off in the middle of a member reads as a short count and Z_BUF_ERROR; the lines
-  // before its end come first.
+  // A file that is truncated inside a member gives a short count and Z_BUF_ERROR. The lines before
+  // its end are returned first.
   if (got < 0 || (got == 0 && code == Z_BUF_ERROR)) {
-    const std::string text = reason;  // "PATH: what it is"
+    const std::string text = reason;  // "PATH: reason"
     const std::string place = path_ + ": ";
     throw files_errors::gzip(path_, line_,
                              text.starts_with(place) ? text.substr(place.size()) : text);

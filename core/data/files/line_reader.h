@@ -1,5 +1,5 @@
 #pragma once
-// Lines of a text file, plain or gzip (several members allowed).
+// Reads lines of a text file, plain or gzip (several members are allowed).
 
 #include <cstdint>
 #include <memory>
@@ -15,12 +15,12 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  /// The next line without its line end; false at the end of the file.
-  /// Errors: [data/gzip] with the last good line, or for more content than a compressed file of its
-  /// size may have (a line counts as at least 64 bytes); [data/json] for one longer than
+  /// Reads the next line without its line end; returns false at the end of the file.
+  /// Errors: [data/gzip] with the last good line, or for a compressed file with more content than
+  /// its size allows (a line counts as at least 64 bytes); [data/json] for a line longer than
   /// files::kMostLineBytes.
   bool next(std::string& line);
-  /// Number of the line that `next` gave, from 1.
+  /// Number of the line that `next` returned, from 1.
   int64_t line() const { return line_; }
 
  private:

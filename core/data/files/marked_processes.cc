@@ -17,9 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kName = "S2S_COMMAND_MARK=";
-constexpr int kRounds = 20;  // a process may start another while others are killed
+constexpr int kRounds = 20;  // processes may start others while they are being killed
 
-/// Whether the environment that a process was started with has `mark`. Files of other accounts
+/// Whether the environment with which a process was started has `mark`. The files of other accounts
 /// cannot be read.
 bool is_marked(const fs::path& process, const std::string& mark) {
   std::string text;
@@ -65,7 +65,7 @@ std::vector<char*> environment_with(std::string& mark) {
 }
 
 void kill_marked(const std::string& mark) {
-  // A killed process that nobody has waited for has no environment any more.
+  // A killed process that nobody has waited for no longer has an environment.
   for (int round = 0; round < kRounds && kill_once(mark) > 0; ++round) {
   }
 }

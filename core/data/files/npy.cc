@@ -38,7 +38,7 @@ struct Parser {
     throw files_errors::npy(place, reason);
   }
 
-  /// The header's text; `bytes` is left with the data.
+  /// Returns the header's text and removes it from `bytes`, which keep the data.
   std::string_view take_header(std::string_view& bytes) const {
     if (!bytes.starts_with(kNpyMagic) || bytes.size() < 12) fail("it does not begin with a header");
     const int version = bytes[6];
@@ -49,7 +49,7 @@ struct Parser {
       length |= static_cast<size_t>(static_cast<unsigned char>(bytes[8 + i])) << (8 * i);
     }
     const size_t begin = 8 + length_bytes;
-    constexpr size_t kMostBytes = 10000;  // NumPy's own limit
+    constexpr size_t kMostBytes = 10000;  // NumPy's limit
     if (length > kMostBytes || length > bytes.size() - begin) fail("its header is cut off");
     const std::string_view header = bytes.substr(begin, length);
     bytes.remove_prefix(begin + length);
@@ -90,7 +90,7 @@ struct Parser {
       }
       int64_t size = 0;
       const auto [next, code] = std::from_chars(at, end, size);
-      // A size of 0 does not make the others' strides small.
+      // A size of 0 must not hide an overflow of the other sizes.
       if (code != std::errc() ||
           __builtin_mul_overflow(count, std::max<int64_t>(1, size), &count)) {
         fail("it is too large");
@@ -156,7 +156,7 @@ std::string format_npy(const at::Tensor& array) {
                                    order, element->name, shape);
   constexpr size_t kAlignment = 64;
   constexpr size_t kBefore = 10;
-  // NumPy leaves room for the first size to grow.
+  // NumPy reserves space, so that the first size can grow.
   if (array.dim() > 0) {
     constexpr size_t kDigits = 21;
     header += std::string(kDigits - std::to_string(array.size(0)).size(), ' ');

@@ -1,5 +1,5 @@
 #pragma once
-// Arrays in NumPy's .npy format.
+// Reads and writes arrays in NumPy's .npy format.
 
 #include <ATen/core/Tensor.h>
 
@@ -8,12 +8,12 @@
 
 namespace s2s::files {
 
-/// float16/32/64, integers and booleans, either byte order, C or Fortran order, versions 1 to 3.
-/// `place`: for messages. Errors: [data/npy].
+/// Parses versions 1 to 3 with float16/32/64, integers or booleans, in both byte orders, and in C
+/// or Fortran order. `place` is for messages. Errors: [data/npy].
 at::Tensor parse_npy(std::string_view bytes, const std::string& place);
 
-/// As numpy.save writes an array in C order (version 1). Errors: [data/npy] for other element
-/// types.
+/// Writes what numpy.save writes for an array in C order (version 1).
+/// Errors: [data/npy] for other element types.
 std::string format_npy(const at::Tensor& array);
 
 }  // namespace s2s::files

@@ -30,9 +30,9 @@ OffsetIndex::OffsetIndex(std::shared_ptr<const void> owner, std::string_view byt
 
 int64_t OffsetIndex::begin(int64_t row) const {
   S2S_ASSERT(row >= 0 && row <= size_, "the caller knows the number of rows");
-  constexpr uint64_t kBehindAnyFile = uint64_t{1} << 62;  // differences of offsets fit, too
+  constexpr uint64_t kAfterAnyFile = uint64_t{1} << 62;  // so that differences of offsets fit, too
   const std::string_view bytes(bytes_, kOffsetBytes * static_cast<size_t>(size_ + 1));
-  return static_cast<int64_t>(std::min(offset_at(bytes, static_cast<size_t>(row)), kBehindAnyFile));
+  return static_cast<int64_t>(std::min(offset_at(bytes, static_cast<size_t>(row)), kAfterAnyFile));
 }
 
 std::optional<std::string> index_problem(std::string_view bytes, int64_t file_bytes, IndexEnd end) {

@@ -1,6 +1,6 @@
 #pragma once
-// Where the rows of a file begin: Lhotse's `.idx` files, N + 1 little-endian 64-bit offsets, the
-// last of which is the file's size.
+// The begin of each row of a file: Lhotse's `.idx` files, with N + 1 little-endian 64-bit offsets.
+// The last offset is the file's size.
 
 #include <cstdint>
 #include <memory>
@@ -14,12 +14,12 @@ namespace s2s::files {
 class OffsetIndex {
  public:
   OffsetIndex() = default;
-  /// `bytes` is part of what `owner` holds.
+  /// `bytes` are inside `owner`, which keeps them alive.
   OffsetIndex(std::shared_ptr<const void> owner, std::string_view bytes);
 
   /// Number of rows.
   int64_t size() const { return size_; }
-  /// First byte of a row; of row size(): the end.
+  /// First byte of a row; for row size() the end.
   int64_t begin(int64_t row) const;
   int64_t end(int64_t row) const { return begin(row + 1); }
 
@@ -32,22 +32,22 @@ class OffsetIndex {
 /// How the last offset relates to the file's size.
 enum class IndexEnd { kExact, kWithinFile };
 
-/// Why these bytes are no index of a file of that size; nothing when they are. A few rows are
-/// looked at, not all.
+/// Returns why these bytes are not an index of a file of that size, or nothing if they are. It
+/// checks only a few rows.
 std::optional<std::string> index_problem(std::string_view bytes, int64_t file_bytes, IndexEnd end);
 
-/// The index beside the file or in the cache folder, if one is there that fits and is not older
-/// than the file.   `fits`: looks at more than size and order.
+/// Returns the index beside the file or in the cache folder, if it fits and is not older than the
+/// file. `fits` checks more than size and order.
 std::optional<OffsetIndex> find_index(const DiskFile& file, IndexEnd end,
                                       const std::function<bool(const OffsetIndex&)>& fits);
 
-/// Collects offsets in the file's form.
+/// Collects offsets in the format of the file.
 class OffsetWriter {
  public:
   explicit OffsetWriter(std::function<void(std::string_view)> append)
       : append_(std::move(append)) {}
   void add(int64_t offset);
-  /// After the last.
+  /// To be called after the last offset.
   void flush();
   int64_t count() const { return count_; }
 

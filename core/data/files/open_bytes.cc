@@ -10,7 +10,7 @@
 namespace s2s::files {
 namespace {
 
-/// Compressed files up to this size are held whole when their content is no larger than that.
+/// Compressed files up to this size are kept in memory if their content is not larger than this.
 constexpr int64_t kWholeFileBytes = int64_t{1} << 20;
 constexpr int64_t kWholeContentBytes = int64_t{16} << 20;
 
@@ -27,8 +27,8 @@ std::string decompressed(const std::string& name, std::string bytes, bool with_l
   }
 }
 
-/// Content that is made as a whole, and again when the cache had no room for it. What `make` throws
-/// at first, the constructor throws.
+/// Content that is made as a whole. It is made again if the cache had no room for it. The
+/// constructor makes it once and throws what `make` throws.
 class WholeFile : public ByteFile {
  public:
   WholeFile(const std::string& name, std::shared_ptr<ByteCache> cache,
@@ -86,7 +86,7 @@ std::shared_ptr<const ByteFile> open_bytes(const std::string& source, const Open
     try {
       return std::make_shared<WholeFile>(
           source, cache, [=] { return inflate_whole(DiskFile(source, expected), how); });
-    } catch (const TooMuchContent&) {  // through an index, then
+    } catch (const TooMuchContent&) {  // read through an index instead
     }
   }
   OpenOptions with_cache = options;

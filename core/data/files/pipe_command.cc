@@ -53,8 +53,8 @@ struct Pipe {
   }
 };
 
-/// A program and what it starts. One that is left running is killed, and with it what it has put
-/// into other groups and sessions.
+/// A program and the processes that it starts. If it is still running at the end, it is killed,
+/// together with processes that it has put into other groups and sessions.
 class Child {
  public:
   Child(const std::vector<std::string>& words, const Pipe& out, const Pipe& err) {
@@ -76,7 +76,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// Does not wait. Nothing while it runs.
+  /// Returns how it ended, or nothing while it runs. Does not wait.
   std::optional<ProcessEnd> end() { return process_->end(); }
 
  private:
@@ -84,7 +84,7 @@ class Child {
   std::optional<ChildProcess> process_;
 };
 
-/// Reads what is there; false at the end.
+/// Reads what is available; returns false at the end.
 bool read_some(Descriptor& from, GrowingBytes& to) {
   constexpr size_t kChunkBytes = size_t{1} << 16;
   const ssize_t got = read(from.get(), to.room(kChunkBytes), kChunkBytes);
@@ -92,7 +92,7 @@ bool read_some(Descriptor& from, GrowingBytes& to) {
   return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/// The same; only the last bytes are kept.
+/// Does the same, but keeps only the last bytes.
 bool read_last(Descriptor& from, std::string& to) {
   constexpr size_t kKeptBytes = 4096;
   std::array<char, size_t{1} << 16> chunk;
@@ -102,14 +102,15 @@ bool read_last(Descriptor& from, std::string& to) {
   return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/// One reading of a command, from its start to its end.
+/// Reads a command's output from start to end.
 class Reading {
  public:
   Reading(const std::vector<std::string>& words, const CommandLimits& limits)
       : words_(words), limits_(limits), out_(words.back()), err_(words.back()) {}
 
-  /// Nothing when a signal of the terminal ended the command before it wrote, unless `is_last`: a
-  /// new process is in our group for a moment.
+  /// Returns nothing if a signal of the terminal ended the command before it wrote anything,
+  /// because a new process is in our group for a moment; the caller then tries again. Not with
+  /// `is_last`.
   std::optional<std::string> run(bool is_last) {
     Child child(words_, out_, err_);
     out_.write_end.reset();
@@ -119,14 +120,14 @@ class Reading {
     for (int wait_ms = 0; !(end = child.end()); wait_ms = std::min(50, wait_ms + 1)) {
       wait_for_output(wait_ms);
     }
-    wait_for_output(0);  // its last words
+    wait_for_output(0);  // the last of its standard error
     if (!is_last && data_.size() == 0 && is_of_terminal(end->signal)) return std::nullopt;
     if (!end->is_ok()) fail(how_it_ended(*end));
     return data_.take();
   }
 
  private:
-  /// Reads both pipes once, after at most `most_ms` (-1: when there is something to read).
+  /// Reads both pipes once, after waiting at most `most_ms` (-1: until there is something to read).
   void wait_for_output(int most_ms) {
     std::array<pollfd, 2> wait = {pollfd{out_.read_end.get(), POLLIN, 0},
                                   pollfd{err_.read_end.get(), POLLIN, 0}};
@@ -142,7 +143,7 @@ class Reading {
     if (wait[1].revents != 0 && !read_last(err_.read_end, complaints_)) err_.read_end.reset();
   }
 
-  /// At least 1. Errors: [data/pipe] when there are none.
+  /// Returns at least 1. Errors: [data/pipe] when the time is over.
   int milliseconds_left() const {
     using Milliseconds = std::chrono::duration<double, std::milli>;
     const Clock::time_point now = Clock::now();
@@ -182,7 +183,7 @@ class Reading {
   }
 
   using Clock = std::chrono::steady_clock;
-  const std::vector<std::string>& words_;  // the last one says what it is, in messages
+  const std::vector<std::string>& words_;  // the last word names the command in messages
   CommandLimits limits_;
   Pipe out_, err_;
   const Clock::time_point begin_ = Clock::now();

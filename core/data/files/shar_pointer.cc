@@ -1,4 +1,4 @@
-// Lhotse 2's addresses of data in Shar archives.
+// Parses Lhotse 2's addresses of data in Shar archives.
 
 #include <charconv>
 
@@ -9,7 +9,7 @@
 namespace s2s::files {
 namespace {
 
-/// Takes "KEY=NUMBER" from the front.
+/// Removes "KEY=NUMBER" from the front.
 std::optional<int64_t> take_number(std::string_view& text, std::string_view key) {
   if (!text.starts_with(key)) return std::nullopt;
   text.remove_prefix(key.size());

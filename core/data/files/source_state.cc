@@ -118,7 +118,7 @@ void SourceState::add(uint64_t state) {
 }
 
 void SourceState::add(std::string_view text) {
-  add(static_cast<uint64_t>(text.size()));  // "ab", "c" is not "a", "bc"
+  add(static_cast<uint64_t>(text.size()));  // so that "ab", "c" differs from "a", "bc"
   hash_.add(text);
 }
 

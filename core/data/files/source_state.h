@@ -1,10 +1,11 @@
 #pragma once
-// How work that is continued, and what is kept about a file, know that the file is as it was.
+// Detects whether a file has changed, for work that is continued and for what is stored about a
+// file.
 //
-// The rule. What is read anyway is known by the hash of its content. A file that is not read is
-// known by its stamp: size, inode, time of change, and the time at which the kernel last changed
-// the inode, which no program can set back as it can the time of change. Another stamp counts as
-// another content: work is done again rather than a change overlooked.
+// The rule: a file that is read anyway is identified by the hash of its content. A file that is not
+// read is identified by its stamp: size, inode, modification time and change time. A program can
+// set the modification time, but not the change time, which the kernel keeps. A different stamp
+// counts as different content; then work may be done again, but no change is overlooked.
 
 #include <sys/stat.h>
 
@@ -15,7 +16,7 @@
 
 namespace s2s::files {
 
-/// XXH64 with seed 0 of bytes that come in pieces.
+/// XXH64 with seed 0 of bytes that arrive in pieces.
 /// Source: the specification of xxHash, github.com/Cyan4973/xxHash.
 class ContentHash {
  public:
@@ -33,22 +34,22 @@ class ContentHash {
 };
 
 uint64_t content_hash(std::string_view bytes);
-/// Of a whole file. Errors: std::system_error when it cannot be read.
+/// Hash of a whole file. Errors: std::system_error when it cannot be read.
 uint64_t content_hash_of_file(const std::string& path);
 
-/// The time at which a program or the kernel last changed the file, nanoseconds since 1970.
+/// The later of modification time and change time, in nanoseconds since 1970.
 int64_t changed_ns(const struct stat& status);
 /// Hash of size, inode and times.
 uint64_t stamp_of(const struct stat& status);
-/// The same for a path; 0 where no file can be reached.
+/// Stamp of the file at `path`; 0 if it cannot be reached.
 uint64_t stamp_of_file(const std::string& path);
 
-/// What a piece of work was made of, in the order of adding.
+/// A hash of all sources of a piece of work, in the order in which they are added.
 class SourceState {
  public:
-  /// Text that was read.
+  /// Adds text that was read.
   void add(std::string_view text);
-  /// A file by its stamp. Its absence counts, too.
+  /// Adds a file by its stamp. Its absence counts, too.
   void add_file(const std::string& path);
   void add(uint64_t state);
   uint64_t value() const { return hash_.value(); }

@@ -11,10 +11,10 @@ namespace s2s::files {
 namespace {
 
 constexpr size_t kBlock = static_cast<size_t>(kTarBlockBytes);
-/// Of PAX records and long names, which are read whole.
+/// Limit of PAX records and long names, which are read into memory.
 constexpr int64_t kMostRecordBytes = int64_t{1} << 20;
 
-/// Fields of a header block.
+/// Reads the fields of a header block.
 struct Block {
   std::array<char, kBlock> bytes;
 
@@ -29,10 +29,12 @@ struct Block {
   }
 };
 
-/// Octal, or binary when the first bit is set. Nothing: no number.
+/// Parses an octal number, or a binary one if the first bit is set. Returns nothing if it is not a
+/// number.
 std::optional<int64_t> number(std::string_view field) {
   if ((static_cast<unsigned char>(field[0]) & 0x80) != 0) {
-    if (static_cast<unsigned char>(field[0]) != 0x80) return std::nullopt;  // negative or huge
+    /// A negative or huge number.
+    if (static_cast<unsigned char>(field[0]) != 0x80) return std::nullopt;
     int64_t value = 0;
     for (const char c : field.substr(1)) {
       if (value >> 54 != 0) return std::nullopt;
@@ -68,7 +70,7 @@ int64_t padded(int64_t num_bytes) {
   return (num_bytes + kTarBlockBytes - 1) / kTarBlockBytes * kTarBlockBytes;
 }
 
-/// What PAX records and long names say about the member that follows them.
+/// What PAX records and long names say about the next member.
 struct Overrides {
   std::optional<std::string> name;
   std::optional<int64_t> num_bytes;
@@ -83,7 +85,7 @@ class MemberReader {
     for (;;) {
       const std::optional<Block> block = read_block();
       if (!block) {
-        if (at_ != begin_) fail("the archive ends behind a header of extensions");
+        if (at_ != begin_) fail("the archive ends after a header of extensions");
         return std::nullopt;
       }
       const auto num_bytes = number(block->field(124, 12));
@@ -169,7 +171,7 @@ class MemberReader {
     member.name = overrides.name ? *overrides.name : header_name(block);
     member.header = begin_;
     member.begin = at_;
-    // Links and folders may state a size and have no data.
+    // Links and folders may have a size, but they have no data.
     const bool has_data = type < '1' || type > '6';
     member.num_bytes = has_data ? overrides.num_bytes.value_or(num_bytes) : 0;
     if (member.num_bytes > file_.size() - at_) {

@@ -15,7 +15,7 @@ bool has_extension(std::string_view name, std::string_view extension) {
   return name.ends_with(extension) && tar_stem(name).size() + extension.size() == name.size();
 }
 
-/// The pair that begins at `at` or behind; nothing at the end.
+/// Returns the next pair that begins at or after `at`, or nothing at the end.
 std::optional<std::pair<TarMember, TarMember>> next_pair(const ByteFile& file, int64_t at,
                                                          int64_t pairs_before) {
   auto data = next_tar_file(file, at);
@@ -25,12 +25,12 @@ std::optional<std::pair<TarMember, TarMember>> next_pair(const ByteFile& file, i
     throw files_errors::tar(
         file.name(), data->end(),
         "it has " + std::to_string(pairs_before * 2 + 1) +
-            " members, an odd number; Shar has a manifest behind each data file");
+            " members, an odd number; Shar has a manifest after each data file");
   }
   return std::pair(std::move(*data), std::move(*manifest));
 }
 
-/// Offsets of all pairs; goes through all headers.
+/// Adds the offsets of all pairs; reads all headers.
 void add_pairs(const ByteFile& file, OffsetWriter& offsets, const OnBad& on_damage) {
   int64_t end = file.size();
   int64_t at = 0;
@@ -48,8 +48,8 @@ void add_pairs(const ByteFile& file, OffsetWriter& offsets, const OnBad& on_dama
   offsets.flush();
 }
 
-/// Of an archive with very many pairs the offsets are kept in the cache folder, if that is where
-/// indexes go.
+/// Returns the offsets of all pairs. For very many pairs they are stored in the cache folder if
+/// indexes are stored there.
 OffsetIndex all_pairs(const ByteFile& file, const OpenOptions& options) {
   constexpr size_t kManyPairs = 20000;
   auto bytes = std::make_shared<std::string>();
@@ -70,7 +70,8 @@ OffsetIndex all_pairs(const ByteFile& file, const OpenOptions& options) {
   return {kept, kept->bytes()};
 }
 
-/// The first and the last pair begin at headers. What lies between is seen when it is read.
+/// Whether the first and the last pair begin at headers. The pairs between are checked when they
+/// are read.
 bool begins_members(const DiskFile& file, const OffsetIndex& index) {
   if (index.size() == 0) return false;
   try {
@@ -135,7 +136,7 @@ TarPair TarPairs::pair(int64_t row) const {
   auto manifest = next_tar_file(*file_, data->end());
   if (!manifest) {
     throw files_errors::tar(file_->name(), data->end(),
-                            "there is no manifest behind '" + data->name + "'");
+                            "there is no manifest after '" + data->name + "'");
   }
   if (tar_stem(data->name) != tar_stem(manifest->name)) {
     throw files_errors::tar(file_->name(), manifest->header,

@@ -1,5 +1,6 @@
 #pragma once
-// Members of tar archives by name and by number, and Shar's pairs of data and manifest.
+// Access to members of tar archives by name and by number, and to Shar's pairs of data and
+// manifest.
 
 #include <cstdint>
 #include <memory>
@@ -16,17 +17,17 @@
 
 namespace s2s::files {
 
-/// All regular files of an archive, in order; every header has been read.
+/// All regular files of an archive, in order. Every header has been read.
 class TarIndex {
  public:
-  /// `source`: a path or "pipe:CMD"; compressed ones are read decompressed.
+  /// Opens `source`, a path or "pipe:CMD"; compressed archives are decompressed.
   /// Errors: [data/missing-file], [data/tar], those of open_bytes.
   static std::shared_ptr<const TarIndex> open(const std::string& source,
                                               const OpenOptions& options = {});
   explicit TarIndex(std::shared_ptr<const ByteFile> file);
 
   const std::vector<TarMember>& members() const { return members_; }
-  /// The first of that name. Null: there is none.
+  /// Returns the first member of that name, or null.
   const TarMember* find(const std::string& name) const;
   const ByteFile& file() const { return *file_; }
   std::string data(const TarMember& member) const;
@@ -40,16 +41,16 @@ class TarIndex {
 struct TarPair {
   TarMember data;
   TarMember manifest;
-  int64_t end = 0;  // where the next pair's first header is, or the sentinel of the index
-  /// The field is absent: ".nodata" and ".nometa".
+  int64_t end = 0;  // offset of the next pair's first header, or the last offset of the index
+  /// Whether the field is absent: ".nodata" and ".nometa".
   bool is_absent() const;
 };
 
-/// A Shar archive: pair `row` belongs to cut `row`. Thread-safe; holds 8 bytes a pair, none when
-/// there is an `.idx` file.
+/// A Shar archive, in which pair `row` belongs to cut `row`. Thread-safe. It takes 8 bytes of
+/// memory per pair, or none if there is an `.idx` file.
 class TarPairs {
  public:
-  /// With `options.on_damage` the whole pairs before the damage.
+  /// With `options.on_damage`, opens the complete pairs before the damage.
   /// Errors: [data/missing-file], [data/tar] also for an odd number of members.
   static std::shared_ptr<const TarPairs> open(const std::string& source,
                                               const OpenOptions& options = {});
@@ -68,26 +69,26 @@ class TarPairs {
   OffsetIndex offsets_;
 };
 
-/// A member's name without its last extension, which is the cut's id in Shar.
+/// A member's name without its last extension. In Shar this is the cut's id.
 std::string_view tar_stem(std::string_view name);
 
-/// Lhotse 2's address of data in a tar: "TAR?o=BEGIN&e=END", with or without "&n=NAME" and "&s=1".
+/// Lhotse 2's address of data in a tar: "TAR?o=BEGIN&e=END", maybe with "&n=NAME" and "&s=1".
 struct SharPointer {
   std::string tar;
   int64_t begin = 0;
   int64_t end = 0;
-  std::string member;  // "": not said
+  std::string member;  // "": the address has no name
 };
-/// Nothing when it is none.
+/// Returns nothing if the text is not an address.
 std::optional<SharPointer> parse_shar_pointer(std::string_view text);
 std::string format_shar_pointer(const SharPointer& pointer);
 
-/// Data of the first regular member whose header is at `begin` or behind it, before `end`. A
-/// pointer with a name that is not found there finds the member of that name anywhere in the
-/// archive. Errors: [data/missing-file], [data/tar].
+/// Returns the data of the first regular member whose header is in [begin, end). If the pointer has
+/// a name that is not there, returns the member of that name from anywhere in the archive.
+/// Errors: [data/missing-file], [data/tar].
 std::string read_shar_pointer(const SharPointer& pointer, const OpenOptions& options = {});
 
-/// Writes "PATH.idx" of a Shar tar, as Lhotse does. Errors: [io/write], as TarPairs::open.
+/// Writes "PATH.idx" for a Shar tar, as Lhotse does. Errors: [io/write], as TarPairs::open.
 void write_tar_index(const std::string& path);
 
 }  // namespace s2s::files

@@ -17,7 +17,8 @@ bool is_ascii(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) < 128; });
 }
 
-/// What stands in the header's place for a name; each character beyond ASCII is a question mark.
+/// The name in the header of a member whose name is in a PAX record. Each character that is not
+/// ASCII becomes a question mark.
 std::string short_name(std::string_view name) {
   std::string out;
   for (const char c : name) {
@@ -52,7 +53,7 @@ std::string header(std::string_view name, char type, uint64_t num_bytes, int mod
   return block;
 }
 
-/// "LENGTH KEY=VALUE\n", where LENGTH counts itself.
+/// Returns "LENGTH KEY=VALUE\n", in which LENGTH includes itself.
 std::string pax_record(std::string_view key, std::string_view value) {
   const size_t rest = key.size() + value.size() + 3;
   size_t length = rest;

@@ -1,5 +1,5 @@
 #pragma once
-// Writes tar archives, byte for byte as Python's tarfile does for Lhotse.
+// Writes tar archives with the same bytes as Python's tarfile in Lhotse.
 
 #include <cstdint>
 #include <functional>
@@ -10,12 +10,13 @@ namespace s2s::files {
 
 class TarWriter {
  public:
-  /// `append` gets the archive's bytes in order.
+  /// `append` gets the archive's bytes in their order.
   explicit TarWriter(std::function<void(std::string_view)> append) : append_(std::move(append)) {}
 
-  /// A file: mode 0644, time 0, owner 0; names beyond ASCII or 100 bytes in a PAX record.
+  /// Adds a file with mode 0644, time 0 and owner 0. A PAX record stores a name that is not ASCII
+  /// or longer than 100 bytes.
   void add(const std::string& name, std::string_view data);
-  /// The end of the archive; nothing is added behind it.
+  /// Writes the end of the archive; nothing may be added after it.
   void finish();
   int64_t num_bytes() const { return num_bytes_; }
 

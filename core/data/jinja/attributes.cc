@@ -1,4 +1,4 @@
-// object.name, object[key], item in all, and calls.
+// Evaluates object.name, object[key], `item in all`, and calls.
 
 #include <algorithm>
 #include <utility>
@@ -40,7 +40,7 @@ Value nth(const Value& object, int64_t place) {
   return Value::of(object.text()->slice(at, at + first_character(rest).num_bytes));
 }
 
-/// object[key] without a look at attributes.
+/// Returns object[key] without attributes.
 const Value* member(const Value& object, const Value& key) {
   return object.dict() == nullptr ? nullptr : object.dict()->find(key);
 }

@@ -1,4 +1,5 @@
-// Members of a dict by their keys: a few are compared one by one, many have a hash table.
+// Finds members of a dict by their keys. Few members are compared one by one; many have a hash
+// table.
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +20,7 @@ uint64_t mixed(uint64_t bits) {
   return bits ^ (bits >> 29);
 }
 
-/// Another one in each process: no file can choose keys that fall into one place of the table.
+/// Differs between processes, so that no file can choose keys that collide in the table.
 uint64_t secret() {
   static const uint64_t made = [] {
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
@@ -41,7 +42,7 @@ size_t hash_of(std::string_view text) {
   return mixed(mixed(bits ^ word));
 }
 
-/// The same for keys that are equal: 1, 1.0 and true. Lists are compared one by one.
+/// Equal keys have equal hashes: 1, 1.0 and true. Lists are compared one by one.
 size_t hash_of(const Value& key) {
   if (const MarkedText* text = key.text()) return hash_of(std::string_view(text->bytes()));
   if (!key.is_number()) return secret();
@@ -60,7 +61,7 @@ bool is_text(const Value& key, std::string_view wanted) {
 
 }  // namespace
 
-/// Charges each key that is looked at.
+/// Charges each key that is compared.
 template <class IsKey>
 size_t Dict::place_of(size_t hash, const IsKey& is_key) const {
   const size_t mask = slots_.size() - 1;
@@ -94,7 +95,7 @@ const Value* Dict::find(std::string_view key) const {
   return place == kNowhere ? nullptr : &members[place].second;
 }
 
-/// Into the first free slot.
+/// Inserts into the first free slot.
 void Dict::enter(size_t place, size_t hash) {
   const size_t mask = slots_.size() - 1;
   size_t at = hash & mask;
@@ -113,7 +114,7 @@ void Dict::add_new(Value key, Value value) {
 
 void Dict::set(Value key, Value value) {
   if (const Value* old = find(key)) {
-    *const_cast<Value*>(old) = std::move(value);  // find is const, the dict is not
+    *const_cast<Value*>(old) = std::move(value);  // `find` is const, but this dict is not
     return;
   }
   add_new(std::move(key), std::move(value));

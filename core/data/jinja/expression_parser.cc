@@ -41,7 +41,8 @@ bool is_one_of(const Token& token, std::initializer_list<std::string_view> signs
 
 }  // namespace
 
-/// A chain becomes a tree of its length, which recursion walks; chains within it make it higher.
+/// A chain becomes a tree as high as its length, which recursion walks; chains inside it add to
+/// that.
 void ExpressionParser::check_chain(int64_t links) {
   constexpr int64_t kMostLinks = 1000;
   if (links == 0) return;

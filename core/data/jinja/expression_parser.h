@@ -1,5 +1,5 @@
 #pragma once
-// Expressions of templates, by recursive descent.
+// Parses expressions of templates by recursive descent.
 
 #include <cstdint>
 #include <memory>
@@ -10,26 +10,26 @@
 
 namespace s2s::jinja {
 
-/// Source: Jinja2 3.1 parser.py (precedence of operators, where filters and tests bind).
+/// Source: Jinja2 3.1 parser.py (precedence of operators, and what filters and tests apply to).
 class ExpressionParser {
  public:
   explicit ExpressionParser(TokenReader& tokens) : tokens_(tokens) {}
 
-  /// With `if ... else` at its end.
+  /// Parses an expression that may end with `if ... else`.
   ExpressionPtr conditional();
-  /// Without.
+  /// Parses an expression without `if ... else`.
   ExpressionPtr plain();
-  /// `a, b`: a tuple when there is a comma. `with_if`: whether its items may be conditional.
+  /// Parses `a, b`. With a comma, it is a tuple. With `with_if`, its items may be conditional.
   ExpressionPtr tuple(bool with_if = true);
-  /// Behind a `|`, without an input.
+  /// Parses a filter after `|`, without its input.
   std::unique_ptr<Filter> filter_head();
   /// Whether the variable `loop` was read since the last call.
   bool take_loop_use() { return std::exchange(has_loop_, false); }
-  /// Whether a macro's body reads `varargs` and `kwargs`: what was found since the last call, which
-  /// goes on with `found`.
+  /// Whether a macro's body reads `varargs` and `kwargs`. Returns what was found since the last
+  /// call, and sets what the next call begins with to `found`.
   using MoreUse = std::pair<bool, bool>;
   MoreUse exchange_more_use(MoreUse found) { return std::exchange(more_use_, found); }
-  /// Between ( and ), when ( is next.
+  /// Parses arguments in parentheses; the next token is (.
   CallArguments arguments();
 
  private:
@@ -54,7 +54,7 @@ class ExpressionParser {
 
   TokenReader& tokens_;
   int64_t depth_ = 0;
-  int64_t num_links_ = 0;  // of the chains in the outermost expression
+  int64_t num_links_ = 0;  // in the chains of the outermost expression
   bool has_loop_ = false;
   MoreUse more_use_;
 };

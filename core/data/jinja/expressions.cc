@@ -1,4 +1,4 @@
-// How expressions are evaluated.
+// Evaluates expressions.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 [[noreturn]] void unsupported(const std::string& sign, const Value& a, const Value& b) {
   for (const Value* value : {&a, &b}) {
-    if (value->is_undefined()) value->number();  // says which name is undefined
+    if (value->is_undefined()) value->number();  // throws with the name that is undefined
   }
   throw TemplateError("'" + sign + "' is not supported between " + a.type_name() + " and " +
                       b.type_name());
@@ -37,7 +37,7 @@ Value repeated(const MarkedText& text, int64_t count) {
   }
   const size_t whole = text.size() * static_cast<size_t>(std::max<int64_t>(count, 0));
   if (text.marks().empty()) {
-    while (out.size() < whole) {  // twice as much each time
+    while (out.size() < whole) {  // doubles the text each time
       const size_t more = std::min(std::max(out.size(), text.size()), whole - out.size());
       const std::string_view made = out.size() == 0 ? text.bytes() : out.bytes();
       out.append(made.substr(0, more));
@@ -57,7 +57,7 @@ int64_t checked(const std::string& sign, int64_t a, int64_t b) {
   return result;
 }
 
-/// Rounds towards minus infinity, as Python.
+/// Rounds toward minus infinity, as Python does.
 int64_t floor_divide(int64_t a, int64_t b) {
   if (a == std::numeric_limits<int64_t>::min() && b == -1) {
     throw TemplateError("a whole number becomes too large");
@@ -146,7 +146,7 @@ bool compare(const std::string& sign, const Value& a, const Value& b) {
   return less(a, b) || less(b, a) ? (sign == "<=") == less(a, b) : equal(a, b);
 }
 
-/// A bound of a slice, as Python's slice.indices.
+/// Returns a bound of a slice as Python's slice.indices does.
 int64_t bound(const ExpressionPtr& part, Runtime& run, int64_t size, bool is_backward,
               int64_t otherwise) {
   const Value value = part ? part->value(run) : Value::none();
@@ -189,7 +189,7 @@ Value Item::evaluate(Runtime& run) const {
 Value Slice::evaluate(Runtime& run) const {
   const Value whole = object->value(run);
   const Value every = step ? step->value(run) : Value::none();
-  constexpr int64_t kMostStride = int64_t{1} << 40;  // longer ones give the same
+  constexpr int64_t kMostStride = int64_t{1} << 40;  // longer strides give the same result
   const int64_t stride =
       every.is<None>() ? 1 : std::clamp(every.integer(), -kMostStride, kMostStride);
   if (stride == 0) throw TemplateError("the step of a slice is 0");
@@ -229,7 +229,7 @@ Arguments CallArguments::evaluate(Runtime& run) const {
   for (const auto& [name, value] : named) found.named.emplace_back(name, value->value(run));
   if (!named_rest) return found;
   const Value more = named_rest->value(run);
-  if (more.dict() == nullptr) throw TemplateError("expected a dict behind '**'");
+  if (more.dict() == nullptr) throw TemplateError("expected a dict after '**'");
   for (const auto& [name, value] : more.dict()->members) {
     found.held.add(name.require_text().size());
     found.named.emplace_back(name.require_text().bytes(), value);

@@ -1,5 +1,5 @@
 #pragma once
-// Filters by name, in two tables: of single values, and of lists.
+// Filters by name, in two tables: filters of single values, and filters of lists.
 
 #include <string_view>
 
@@ -13,7 +13,7 @@ struct NamedFilter {
   FilterFunction apply;
 };
 
-/// Null: it is not in the table.
+/// Returns null if the table does not have the name.
 const NamedFilter* find_value_filter(std::string_view name);
 const NamedFilter* find_list_filter(std::string_view name);
 

@@ -1,4 +1,4 @@
-// Functions that every template has.
+// Functions that are available to every template.
 
 #include <array>
 #include <ctime>
@@ -8,7 +8,7 @@
 namespace s2s::jinja {
 namespace {
 
-/// As Jinja's sandbox.
+/// The limit of Jinja's sandbox.
 constexpr int64_t kMostRange = 100000;
 
 Value range(const Arguments& arguments) {
@@ -66,7 +66,7 @@ Value strftime_now(const Arguments& arguments) {
   return Value::of(std::string(text.data(), size));
 }
 
-/// joiner(sep): nothing at the first call, then the separator.
+/// joiner(sep) returns nothing at its first call and the separator afterwards.
 Value joiner(const Arguments& arguments) {
   const Value separator = Value::of(to_text(arguments.get(0, "sep", Value::of(", "))));
   return Value::of(Function([separator, is_used = std::make_shared<bool>()](const Arguments&) {

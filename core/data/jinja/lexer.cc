@@ -14,7 +14,7 @@ namespace s2s::jinja {
 namespace {
 
 constexpr std::string_view kSpace = " \t\n\r\f\v";
-/// Longer ones first.
+/// Longer operators come first.
 constexpr std::array<std::string_view, 25> kOperators = {
     "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
     "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ","};
@@ -69,7 +69,7 @@ class Lexer {
 
   void skip_space() { advance(leading_space(rest())); }
 
-  /// Text up to the next tag, and the tag.
+  /// Reads text up to the next tag, and the tag.
   void read_data() {
     size_t begin = position_;
     for (; begin < source_.size(); ++begin) {
@@ -94,8 +94,8 @@ class Lexer {
     if (!data.empty()) add(Token::kData, std::string(data));
   }
 
-  /// What is left of the text before a tag: `-` takes all white space, and a block or comment that
-  /// begins its line takes the white space before it, unless it begins with `+`.
+  /// Returns the text before a tag without what the tag strips. `-` strips all white space. A block
+  /// or comment at the begin of its line strips the white space before it, unless its sign is `+`.
   std::string_view stripped(std::string_view data, char tag, char sign) const {
     if (sign == '-') return trimmed_right(data);
     if (sign == '+' || tag == '{') return data;
@@ -106,8 +106,9 @@ class Lexer {
     return is_blank ? data.substr(0, line) : data;
   }
 
-  /// Behind the end of a block or a comment: `-` takes white space, otherwise a newline goes.
-  void skip_behind(char sign) {
+  /// Called after the end of a block or comment: `-` strips white space, otherwise a newline is
+  /// removed.
+  void skip_after(char sign) {
     if (sign == '-') {
       skip_space();
     } else if (sign != '+' && is_next("\n")) {
@@ -120,11 +121,11 @@ class Lexer {
     if (end == std::string_view::npos) fail("a comment has no end; missing '#}'");
     const char sign = end > 0 ? rest()[end - 1] : '\0';
     advance(end + 2);
-    skip_behind(sign);
+    skip_after(sign);
   }
 
-  /// The place behind `{% NAME` and its end, seen from a place behind `{%` and its sign; 0: it is
-  /// another tag. `sign`: before the end.
+  /// Matches `NAME` and the tag's end at `place`, which is after `{%` and its sign. Returns the
+  /// position after the tag, or 0 if it is another tag. `sign` is set to the sign before the end.
   size_t match_word_tag(size_t place, std::string_view name, char& sign) const {
     const std::string_view text(source_);
     place = std::min(text.find_first_not_of(kSpace, place), text.size());
@@ -138,9 +139,9 @@ class Lexer {
 
   bool read_raw() {
     char sign = '\0';
-    const size_t behind = match_word_tag(position_, "raw", sign);
-    if (behind == 0) return false;
-    advance(behind - position_);
+    const size_t after = match_word_tag(position_, "raw", sign);
+    if (after == 0) return false;
+    advance(after - position_);
     if (sign == '-') skip_space();
     for (size_t tag = source_.find("{%", position_); tag != std::string::npos;
          tag = source_.find("{%", tag + 2)) {
@@ -150,13 +151,13 @@ class Lexer {
       if (end == 0) continue;
       add_data(stripped(rest().substr(0, tag - position_), '%', first));
       advance(end - position_);
-      skip_behind(sign);
+      skip_after(sign);
       return true;
     }
     fail("a raw block has no end; missing '{% endraw %}'");
   }
 
-  /// True when the tag ends here.
+  /// Returns true if the tag ends here.
   bool read_end(Token::Kind begin) {
     const std::string_view end = begin == Token::kVariableBegin ? "}}" : "%}";
     char sign = rest().empty() ? '\0' : rest()[0];
@@ -167,7 +168,7 @@ class Lexer {
     add(is_variable ? Token::kVariableEnd : Token::kBlockEnd, "");
     advance(skip + 2);
     if (!is_variable) {
-      skip_behind(sign);
+      skip_after(sign);
     } else if (sign == '-') {
       skip_space();
     }
@@ -257,7 +258,7 @@ class Lexer {
   size_t position_ = 0;
   int64_t line_ = 1;
   int64_t column_ = 1;
-  int64_t tag_column_ = 1;  // of the `{` of the tag
+  int64_t tag_column_ = 1;  // column of the tag's `{`
   bool line_starting_ = true;
   std::vector<Token> tokens_;
 };
@@ -265,7 +266,8 @@ class Lexer {
 }  // namespace
 
 std::vector<Token> tokenize(std::string_view source) {
-  // Tokens and the tree take some fifty times as much memory. The longest known has 20 KB.
+  // Tokens and the tree take about fifty times as much memory. The longest known template has 20
+  // KB.
   constexpr size_t kMostBytes = size_t{1} << 20;
   if (source.size() > kMostBytes) throw TemplateError("the template is longer than 1 MiB");
   return Lexer(source).run();

@@ -1,5 +1,5 @@
 #pragma once
-// A template's source as tokens.
+// Splits a template's source into tokens.
 
 #include <cstdint>
 #include <string>
@@ -25,13 +25,13 @@ struct Token {
   Kind kind = kEnd;
   std::string text;
   int64_t line = 1;
-  int64_t column = 1;  // in characters, of the tag's begin for kBlockBegin and kVariableBegin
+  int64_t column = 1;  // in characters; of the tag's begin for kBlockBegin and kVariableBegin
 
   bool is_operator(std::string_view sign) const { return kind == kOperator && text == sign; }
   bool is_name(std::string_view name) const { return kind == kName && text == name; }
 };
 
-/// The last token is kEnd. White space around tags as with trim_blocks and lstrip_blocks.
+/// The last token is kEnd. White space around tags is treated as by trim_blocks and lstrip_blocks.
 /// Errors: TemplateError.
 /// Source: Jinja2 3.1 lexer.py.
 std::vector<Token> tokenize(std::string_view source);

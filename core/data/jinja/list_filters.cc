@@ -12,7 +12,7 @@ namespace s2s::jinja {
 namespace list_filters {
 namespace {
 
-/// item.a.b of a dotted name, or item[number].
+/// Returns item.a.b for a dotted name, or item[number].
 Value dotted(Value item, const Value& path) {
   if (!path.is_text()) return item_of(item, path);
   const Value parts = call(method_of(path, "split"), Arguments{{Value::of(".")}, {}});
@@ -26,7 +26,7 @@ Value dotted(Value item, const Value& path) {
   return item;
 }
 
-/// Texts compare without case.
+/// Texts are compared without case.
 Value sort_key(const Value& item, const Value& attribute, bool by_case) {
   const auto cased = [&](const Value& part) {
     return part.is_text() && !by_case ? Value::of(with_case(*part.text(), Case::kLower)) : part;
@@ -34,7 +34,8 @@ Value sort_key(const Value& item, const Value& attribute, bool by_case) {
   return cased(attribute.is<None>() ? item : dotted(item, attribute));
 }
 
-/// Of sort: by several attributes, "age,name", as a list, in which equal parts are not compared.
+/// Returns the key of `sort` for several attributes ("age,name"): a list, whose equal elements
+/// decide nothing.
 Value order_key(const Value& item, const Value& attribute, bool by_case) {
   if (!attribute.is_text()) return Value::list({sort_key(item, attribute, by_case)});
   Values parts;
@@ -86,7 +87,7 @@ Value sorted(const Value& input, const Arguments& arguments) {
   const bool by_case = arguments.get(1, "case_sensitive", Value::of(false)).is_true();
   const Value attribute = arguments.get(2, "attribute", Value::none());
   Values items = items_of(input);
-  const Held buffer(items.size() * sizeof(std::pair<Value, Value>));  // of stable_sort
+  const Held buffer(items.size() * sizeof(std::pair<Value, Value>));  // memory of stable_sort
   Members keyed;
   keyed.reserve(items.size());
   for (Value& item : items) {
@@ -101,7 +102,8 @@ Value sorted(const Value& input, const Arguments& arguments) {
   return Value::list(std::move(items));
 }
 
-/// Lists of items with the same attribute, sorted by it: tuples of the attribute and the list.
+/// Returns lists of items with equal attributes, sorted by it, as tuples of the attribute and the
+/// list.
 Value grouped(const Value& input, const Arguments& arguments) {
   const Value attribute = arguments.require(0, "attribute");
   const Value otherwise = arguments.get(1, "default", Value());
@@ -112,7 +114,7 @@ Value grouped(const Value& input, const Arguments& arguments) {
   };
   const auto key_of = [&](const Value& part) { return sort_key(part, Value::none(), by_case); };
   Values items = items_of(input);
-  const Held buffer(items.size() * sizeof(Value));  // of stable_sort
+  const Held buffer(items.size() * sizeof(Value));  // memory of stable_sort
   std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {
     const Value x = key_of(part_of(a)), y = key_of(part_of(b));
     return !equal(x, y) && less(x, y);
@@ -124,13 +126,13 @@ Value grouped(const Value& input, const Arguments& arguments) {
     for (; end < items.size() && equal(key_of(part_of(items[end])), key_of(name)); ++end) {
       same.push_back(items[end]);
     }
-    if (same.empty()) same.push_back(items[end++]);  // a NaN equals nothing
+    if (same.empty()) same.push_back(items[end++]);  // a NaN is not equal to itself
     groups.push_back(Value::tuple({name, Value::list(std::move(same))}));
   }
   return Value::list(std::move(groups));
 }
 
-/// Columns of almost the same length.
+/// Splits into columns whose lengths differ by at most one.
 Value sliced(const Value& input, const Arguments& arguments) {
   const int64_t count = arguments.require(0, "slices").integer();
   const Value* fill = arguments.find(1, "fill_with");
@@ -157,7 +159,7 @@ Value unique(const Value& input, const Arguments& arguments) {
   const bool by_case = arguments.get(0, "case_sensitive", Value::of(false)).is_true();
   const Value attribute = arguments.get(1, "attribute", Value::none());
   Values kept;
-  Dict keys;  // with nothing as their values
+  Dict keys;  // a set; its values have no meaning
   for (const Value& item : items_of(input)) {
     Value key = sort_key(item, attribute, by_case);
     if (keys.find(key) != nullptr) continue;
@@ -207,7 +209,7 @@ Arguments without(const Arguments& arguments, size_t count) {
   return rest;
 }
 
-/// Items (or an attribute of theirs) of which a test holds, or does not.
+/// Returns the items for which a test of the item, or of one of its attributes, gives `wanted`.
 Value chosen(const Value& input, const Arguments& arguments, bool by_attribute, bool wanted) {
   const size_t place = by_attribute ? 1 : 0;
   const bool has_test = arguments.values.size() > place;

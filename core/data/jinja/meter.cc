@@ -13,7 +13,8 @@
 namespace s2s::jinja {
 namespace {
 
-constexpr int64_t kBlockBytes = int64_t{1} << 20;  // what a meter reserves of the process's memory
+/// What a meter reserves at once of the process's memory.
+constexpr int64_t kBlockBytes = int64_t{1} << 20;
 
 std::atomic<int64_t> g_reserved_bytes{0};
 

@@ -1,7 +1,8 @@
 #pragma once
-// What the rendering of one document may cost: work, memory and time. Everything that works on a
-// template's values charges the meter of its thread before it does so. The meter is the thread's
-// and no parameter, because containers and comparisons are charged, too: nothing can leave it out.
+// Limits what the rendering of one document may cost: work, memory and time. Everything that works
+// on a template's values charges the meter of its thread in advance. The meter belongs to the
+// thread and is not a parameter, because containers and comparisons are charged, too, and nothing
+// can bypass it.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,22 +12,22 @@
 namespace s2s::jinja {
 
 struct MeterLimits {
-  /// A unit is about 10 to 50 ns: an expression, a comparison, 64 bytes that are copied.
+  /// A unit takes about 10 to 50 ns: an expression, a comparison, or copying 64 bytes.
   int64_t work = 25'000'000;
-  /// Bytes that values, texts and lists take at the same time.
+  /// Bytes that values, texts and lists take at one time.
   int64_t live_bytes = int64_t{192} << 20;
-  /// Processor time of the thread: a stopped or busy machine fails no document.
+  /// Processor time of the thread, so that a suspended or busy machine fails no document.
   double seconds = 1;
-  /// Of all threads together. A document below `fair_bytes` never fails because of others.
+  /// Bytes of all threads together. A document below `fair_bytes` never fails because of others.
   int64_t process_bytes = int64_t{512} << 20;
   int64_t fair_bytes = int64_t{8} << 20;
-  /// Units between two looks at the clock and at the interrupt flag.
+  /// Units between two checks of the clock and of the interrupt flag.
   int64_t units_per_check = 4096;
-  /// A document that has taken this long does not hold up ^C.
+  /// A document that has taken this long can be interrupted by ^C.
   double seconds_before_interrupt = 0.1;
 };
 
-/// Measures what its thread does within its life.
+/// Measures what its thread does while the meter exists.
 class Meter {
  public:
   explicit Meter(const MeterLimits& limits = {});
@@ -56,27 +57,27 @@ class Meter {
   Meter* const outer_;
   size_t room_;
   int64_t granted_;
-  double started_s_ = -1;  // unknown before the first look
+  double started_s_ = -1;  // unknown before the first check
   int64_t live_bytes_ = 0;
   int64_t most_live_bytes_ = 0;
   int64_t reserved_bytes_;
 };
 
-/// The meter of this thread; null: nothing is counted. In the memory that each thread has from its
-/// start, because almost every step asks for it.
+/// The meter of this thread; null: nothing is counted. It is in the thread's static memory, because
+/// almost every step reads it.
 extern constinit thread_local Meter* g_meter [[gnu::tls_model("initial-exec")]];
 
 /// Charges the meter of this thread, if there is one.
 inline void charge(size_t units = 1) {
   if (g_meter != nullptr) g_meter->charge(units);
 }
-/// Of bytes that are read or copied in blocks.
+/// Charges bytes that are read or copied in blocks.
 inline void charge_bytes(size_t num_bytes) { charge(1 + num_bytes / 64); }
 
-/// Charges a walk over characters some thousand at a time, so that the clock is seen within it.
+/// Charges a scan of characters in blocks of some thousand, so that the clock is checked during it.
 class Walk {
  public:
-  /// Before each character.
+  /// To be called before each character.
   void step() {
     if (left_ > 0) {
       --left_;
@@ -88,12 +89,13 @@ class Walk {
 
  private:
   static constexpr size_t kCharacters = 4096;
-  static constexpr size_t kFirst = 64;  // a short text costs nothing but what holds it
+  static constexpr size_t kFirst = 64;  // a short text costs only its allocation
 
   size_t left_ = kFirst;
 };
 
-/// Bytes of memory that the thread's meter counts as long as this lives. A copy counts again.
+/// Bytes of memory that the thread's meter counts as long as the object exists. A copy counts
+/// again.
 class Held {
  public:
   Held() = default;
@@ -105,9 +107,9 @@ class Held {
   ~Held() {
     if (num_bytes_ > 0) release();
   }
-  /// Counts more before they are there. Errors: as Meter's.
+  /// Counts more bytes before they are allocated. Errors: as Meter's.
   void add(size_t num_bytes);
-  /// Counts so many in all, and some in advance where they grow.
+  /// Counts this many bytes in total, and more in advance while they grow.
   void cover(size_t num_bytes) {
     if (num_bytes > num_bytes_) grow(num_bytes);
   }
@@ -122,7 +124,7 @@ class Held {
 void hold_bytes(size_t num_bytes);
 void release_bytes(size_t num_bytes) noexcept;
 
-/// Allocates what the thread's meter has counted.
+/// An allocator whose memory the thread's meter counts.
 template <class T>
 struct Metered {
   using value_type = T;

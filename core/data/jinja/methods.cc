@@ -81,7 +81,7 @@ Value swap_case(const Value& self, const Arguments&) {
   return Value::of(with_case(text_of(self), Case::kSwapped));
 }
 
-/// Filled on the left and on the right up to a width.
+/// Fills a text on the left and on the right up to a width.
 Value filled(const Value& self, const Arguments& arguments, double left_share) {
   constexpr int64_t kMostWidth = 1 << 20;
   const std::string fill = arguments.get(1, "fillchar", Value::of(" ")).require_text().bytes();
@@ -89,7 +89,7 @@ Value filled(const Value& self, const Arguments& arguments, double left_share) {
   const int64_t width = std::min(arguments.require(0, "width").integer(), kMostWidth);
   const int64_t missing =
       std::max<int64_t>(width - static_cast<int64_t>(num_characters(text_of(self).bytes())), 0);
-  // As Python's center: the odd one is on the left of an odd width.
+  // As in Python's center, the extra character of an odd width is on the left.
   const int64_t left = left_share == 0.5 ? missing / 2 + (missing & width & 1)
                                          : static_cast<int64_t>(left_share) * missing;
   const auto repeated = [&](int64_t count) {
@@ -105,7 +105,7 @@ Value filled(const Value& self, const Arguments& arguments, double left_share) {
 Value centered(const Value& self, const Arguments& a) { return filled(self, a, 0.5); }
 Value fill_right(const Value& self, const Arguments& a) { return filled(self, a, 0); }
 Value fill_left(const Value& self, const Arguments& a) { return filled(self, a, 1); }
-/// Zeros behind the sign.
+/// Inserts zeros after the sign.
 Value fill_zeros(const Value& self, const Arguments& arguments) {
   const MarkedText& text = text_of(self);
   const bool has_sign = text.bytes().starts_with('-') || text.bytes().starts_with('+');
@@ -237,7 +237,7 @@ Value bound(const std::array<NamedMethod, N>& methods, const Value& self, std::s
     if (candidate.name != name) continue;
     const List* list = self.items();
     const Dict* dict = self.dict();
-    // A function that holds functions could hold itself, and so on without an end.
+    // A function that captures functions could contain itself, so they would never be freed.
     if ((list && list->extent.has_function) || (dict && dict->extent.has_function)) {
       throw TemplateError("'" + std::string(name) + "' of a value that holds functions");
     }

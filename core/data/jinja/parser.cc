@@ -26,7 +26,8 @@ class Parser {
  private:
   using Ends = std::initializer_list<std::string_view>;
 
-  /// Up to a tag of one of the names, which stays; up to the end of the template without names.
+  /// Parses up to a tag with one of the names, which is not removed, or without names to the end of
+  /// the template.
   Body body(Ends ends) {
     const int64_t begin = tokens_.peek().line;
     if (++depth_ > kMostBlocks) throw TemplateError("blocks are nested too deep", begin);
@@ -50,7 +51,7 @@ class Parser {
                        [&](std::string_view name) { return token.is_name(name); });
   }
 
-  /// The body and its end tag.
+  /// Parses the body and its end tag.
   Body closed_body(std::string_view end) {
     tokens_.expect(Token::kBlockEnd);
     Body found = body({end});
@@ -136,7 +137,7 @@ class Parser {
     node->is_recursive = tokens_.skip_name("recursive");
     tokens_.expect(Token::kBlockEnd);
     ++loops_;
-    // A use in this body counts for the loops around it, too, which costs them little.
+    // A use of `loop` in this body counts for the outer loops, too, which costs little.
     node->body = body({"else", "endfor"});
     node->uses_loop = uses_loop_ = expressions_.take_loop_use() || uses_loop_;
     --loops_;
@@ -151,7 +152,7 @@ class Parser {
     return node;
   }
 
-  /// `a`, `a, b` or `(a, b)`.
+  /// Parses `a`, `a, b` or `(a, b)`.
   std::vector<std::string> targets() {
     const bool in_brackets = tokens_.skip_operator("(");
     std::vector<std::string> names;
@@ -191,7 +192,7 @@ class Parser {
     return found;
   }
 
-  /// `break` of a loop around a macro does not reach into it.
+  /// Parses a macro's body. A `break` in it cannot end a loop around the macro.
   Body function_body(std::string_view end) {
     const int64_t loops = std::exchange(loops_, 0);
     Body found = closed_body(end);
@@ -251,7 +252,7 @@ class Parser {
   ExpressionParser expressions_{tokens_};
   int64_t depth_ = 0;
   int64_t loops_ = 0;
-  bool uses_loop_ = false;  // some loop before here
+  bool uses_loop_ = false;  // an earlier loop reads `loop`
   bool has_generation_blocks_ = false;
 };
 

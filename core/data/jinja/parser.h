@@ -1,5 +1,5 @@
 #pragma once
-// Tokens -> the syntax tree.
+// Builds the syntax tree from tokens.
 
 #include <string_view>
 

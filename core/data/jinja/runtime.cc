@@ -8,7 +8,7 @@
 namespace s2s::jinja {
 namespace {
 
-// A template is a stranger's file: see Meter for what it may cost.
+// A template may come from a stranger. Meter limits what it may cost.
 constexpr int64_t kMostCalls = 200;
 constexpr int64_t kMostExpressions = 4000;  // each takes some hundred bytes of the stack
 
@@ -101,12 +101,12 @@ bool Template::has_generation_blocks() const { return program_->has_generation_b
 
 MarkedText Template::render(const std::vector<std::pair<std::string, Value>>& variables,
                             const MeterLimits& limits, RenderCost* cost) const {
-  Meter meter(limits);  // lives longer than all that is made
+  Meter meter(limits);  // outlives everything that the rendering makes
   const auto globals = std::make_shared<Scope>();
   const auto scope = std::make_shared<Scope>(globals);
   Runtime run(scope, meter);
   const auto end = [&] {
-    scope->values.clear();  // macros refer to the scope that holds them
+    scope->values.clear();  // macros refer to the scope that contains them
     if (cost != nullptr) *cost = {meter.work(), meter.most_live_bytes()};
   };
   try {

@@ -13,15 +13,15 @@
 
 namespace s2s::jinja {
 
-/// Names and their values; those of the parent are seen as well.
+/// Names and their values. Names of the parent are visible, too.
 struct Scope {
   explicit Scope(std::shared_ptr<Scope> outer = nullptr) : parent(std::move(outer)) {}
-  /// Errors: TemplateError when there is no memory for one more.
+  /// Errors: TemplateError when there is no memory for another name.
   void set(const std::string& name, Value value);
 
   std::shared_ptr<Scope> parent;
   std::map<std::string, Value, std::less<>> values;
-  Held held;  // for them
+  Held held;  // memory of the names and values
 };
 
 class Runtime {
@@ -32,8 +32,8 @@ class Runtime {
   void set(const std::string& name, Value value) { scope_->set(name, std::move(value)); }
   const std::shared_ptr<Scope>& scope() const { return scope_; }
 
-  /// Within its life an expression is evaluated, which it charges. Errors: TemplateError when too
-  /// many are within each other.
+  /// Marks that an expression is being evaluated, and charges it. Errors: TemplateError when
+  /// expressions are nested too deeply.
   class Depth {
    public:
     explicit Depth(Runtime& run);
@@ -48,17 +48,17 @@ class Runtime {
   void write(const MarkedText& text);
   void write(std::string_view text);
   Flow run(const Body& body);
-  /// Charges a statement or an item of a loop.
+  /// Charges a statement or an iteration of a loop.
   void step() { meter_.charge(kStepUnits); }
-  /// What `body` (`write`) writes.
+  /// Returns what `body` (`write`) writes.
   MarkedText capture(const Body& body);
   MarkedText capture(const std::function<void()>& write);
   MarkedText take_output() { return std::move(output_); }
-  /// Of the statement that runs.
+  /// Line of the current statement.
   int64_t line() const { return line_; }
   int64_t column() const { return column_; }
 
-  /// Within its life names are set in a scope of their own.
+  /// While it exists, names are set in a new inner scope.
   class Inner {
    public:
     Inner(Runtime& run, std::shared_ptr<Scope> parent);
@@ -83,18 +83,18 @@ class Runtime {
   int64_t num_expressions_ = 0;
 };
 
-/// Longest text that a template may write or make.
+/// Maximum length of a text that a template may write or make.
 inline constexpr size_t kMostTextBytes = size_t{64} << 20;
-/// Errors: TemplateError for more bytes.
+/// Errors: TemplateError for more bytes than that.
 void check_length(size_t num_bytes);
 /// Errors: TemplateError for more items than a list may have.
 void check_count(size_t num_items);
 
-/// object.name and object[key]. Undefined when there is none; errors: TemplateError for an
-/// undefined object.
+/// Returns object.name or object[key], or undefined if there is none. Errors: TemplateError if the
+/// object is undefined.
 Value attribute_of(const Value& object, const std::string& name);
 Value item_of(const Value& object, const Value& key);
-/// A method of Python's str, dict or list. Undefined: there is none.
+/// Returns a method of Python's str, dict or list, or undefined if there is none.
 Value method_of(const Value& object, std::string_view name);
 
 Value apply_filter(const std::string& name, const Value& input, const Arguments& arguments);
@@ -103,14 +103,15 @@ bool apply_test(const std::string& name, const Value& input, const Arguments& ar
 bool has_filter(std::string_view name);
 bool has_test(std::string_view name);
 
-/// The items that a loop takes: of a list, the keys of a dict, the characters of a string, none of
-/// an undefined name. Errors: TemplateError for others.
+/// Returns the items over which a loop iterates: those of a list, the keys of a dict, the
+/// characters of a string, and nothing for an undefined name. Errors: TemplateError for other
+/// values.
 Values items_of(const Value& value);
-/// `item in all`, as Python.
+/// Python's `item in all`.
 bool is_in(const Value& item, const Value& all);
 Value call(const Value& function, const Arguments& arguments);
 
-/// range, namespace, dict, raise_exception, strftime_now, ...
+/// Sets range, namespace, dict, raise_exception, strftime_now, ...
 void set_globals(Scope& scope);
 
 }  // namespace s2s::jinja

@@ -1,4 +1,4 @@
-// How statements run.
+// Runs statements.
 
 #include <algorithm>
 #include <utility>
@@ -33,7 +33,7 @@ Value cycle(const Arguments& arguments, int64_t index) {
   return arguments.values[static_cast<size_t>(index) % arguments.values.size()];
 }
 
-/// The variable `loop`.
+/// Returns the variable `loop`.
 Dict loop_facts(const Values& items, size_t index, int64_t depth) {
   const size_t size = items.size();
   Dict loop;
@@ -57,7 +57,7 @@ Dict loop_facts(const Values& items, size_t index, int64_t depth) {
   return loop;
 }
 
-/// What loop.changed compares with; shared by the iterations of a loop.
+/// Returns loop.changed. It compares with the last value, which all iterations of a loop share.
 Function changed_function(const std::shared_ptr<Value>& last) {
   return [last](const Arguments& arguments) {
     const Value now = Value::list(arguments.values);
@@ -68,7 +68,7 @@ Function changed_function(const std::shared_ptr<Value>& last) {
   };
 }
 
-/// Values of the parameters of a call.
+/// Sets the parameters of a call.
 void bind(Runtime& run, const Macro& macro, const Arguments& arguments) {
   const size_t count = macro.parameters.size();
   if (arguments.values.size() > count && !macro.takes_more_values) {
@@ -106,7 +106,8 @@ void bind(Runtime& run, const Macro& macro, const Arguments& arguments) {
   run.set("varargs", Value::tuple(Values(first, values.end())));
 }
 
-/// A macro as a function. It holds its scope weakly: the scope holds the macro.
+/// Returns a macro as a function. It refers to its scope weakly, because the scope contains the
+/// macro.
 Value function_of(Runtime& run, const Macro& macro) {
   charge();
   const std::weak_ptr<Scope> defined_in = run.scope();
@@ -156,7 +157,7 @@ void For::run_over(Runtime& run, const Value& all, int64_t depth) const {
   }
   if (kept.empty()) return run_otherwise(run);
   const auto last = std::make_shared<Value>();
-  bool is_completed = false;  // some run of the body reached its end
+  bool is_completed = false;  // whether some iteration reached the end of the body
   for (size_t i = 0; i < kept.size(); ++i) {
     const Runtime::Inner inner(run, run.scope());
     if (uses_loop) {
@@ -165,7 +166,7 @@ void For::run_over(Runtime& run, const Value& all, int64_t depth) const {
       run.set("loop", Value::of(std::move(loop)));
     }
     if (is_recursive) {
-      // What loop(...) writes is the value of the call.
+      // The value of the call loop(...) is what it writes.
       run.set("__loop__", Value::of(Function([this, &run, depth](const Arguments& arguments) {
                 return Value::of(
                     run.capture([&] { run_over(run, arguments.require(0, "items"), depth + 1); }));
@@ -176,7 +177,8 @@ void For::run_over(Runtime& run, const Value& all, int64_t depth) const {
     is_completed = is_completed || flow == Flow::kNext;
     if (flow == Flow::kBreak) break;
   }
-  // As Jinja2 compiles it: a break or continue in each run leaves the loop as if it had none.
+  // As in code that Jinja2 compiles, `else` also runs if every iteration ends with break or
+  // continue.
   if (!is_completed) run_otherwise(run);
 }
 
@@ -216,7 +218,7 @@ Flow Macro::run(Runtime& run) const {
 
 Flow CallBlock::run(Runtime& run) const {
   const auto* made = dynamic_cast<const Call*>(call.get());
-  if (made == nullptr) throw TemplateError("expected a call behind 'call'");
+  if (made == nullptr) throw TemplateError("expected a call after 'call'");
   Arguments arguments = made->arguments.evaluate(run);
   arguments.named.emplace_back("caller", function_of(run, caller));
   run.write(to_text(jinja::call(made->function->value(run), arguments)));

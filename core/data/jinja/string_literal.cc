@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/utf8_reader.h"
 #include "jinja/template_error.h"
 
 namespace s2s::jinja {
@@ -15,7 +16,7 @@ std::optional<uint32_t> digit_of(char c, uint32_t base) {
   return value < base ? std::optional(value) : std::nullopt;
 }
 
-/// The number at the front of `text`, of `least` to `most` digits, which are removed.
+/// Removes a number of `least` to `most` digits from the front of `text`.
 std::optional<uint32_t> take_number(std::string_view& text, uint32_t base, size_t least,
                                     size_t most) {
   uint32_t number = 0;
@@ -30,7 +31,7 @@ std::optional<uint32_t> take_number(std::string_view& text, uint32_t base, size_
   return number;
 }
 
-/// Behind a backslash. Empty: it is no escape.
+/// Parses an escape after its backslash. Nothing: it is not an escape.
 std::optional<std::string> take_escape(std::string_view& text, int64_t line) {
   constexpr std::string_view kNames = "\\'\"abfnrtv", kValues = "\\'\"\a\b\f\n\r\t\v";
   const char c = text.front();
@@ -42,7 +43,7 @@ std::optional<std::string> take_escape(std::string_view& text, int64_t line) {
     text.remove_prefix(1);
     return "";
   }
-  if (const auto octal = take_number(text, 8, 1, 3)) return character_of(*octal);
+  if (const auto octal = take_number(text, 8, 1, 3)) return utf8_character(*octal);
   const size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
   if (digits == 0) return std::nullopt;
   text.remove_prefix(1);
@@ -50,18 +51,10 @@ std::optional<std::string> take_escape(std::string_view& text, int64_t line) {
   if (!code || *code > 0x10FFFF || (*code >= 0xD800 && *code < 0xE000)) {
     throw TemplateError("a string has an escape that is no character", line);
   }
-  return character_of(*code);
+  return utf8_character(*code);
 }
 
 }  // namespace
-
-std::string character_of(uint32_t code) {
-  const auto tail = [&](int shift) { return static_cast<char>(0x80 | ((code >> shift) & 0x3F)); };
-  if (code < 0x80) return {static_cast<char>(code)};
-  if (code < 0x800) return {static_cast<char>(0xC0 | (code >> 6)), tail(0)};
-  if (code < 0x10000) return {static_cast<char>(0xE0 | (code >> 12)), tail(6), tail(0)};
-  return {static_cast<char>(0xF0 | (code >> 18)), tail(12), tail(6), tail(0)};
-}
 
 std::string unescape(std::string_view text, int64_t line) {
   std::string out;

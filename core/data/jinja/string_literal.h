@@ -6,10 +6,8 @@
 
 namespace s2s::jinja {
 
-/// What stands between the quotes of a string, with Python's escapes resolved.
-/// Errors: TemplateError for a number that is no character.
+/// Replaces Python's escapes in the text between the quotes of a string.
+/// Errors: TemplateError for a number that is not a character.
 std::string unescape(std::string_view text, int64_t line);
-/// UTF-8 of a code point.
-std::string character_of(uint32_t code);
 
 }  // namespace s2s::jinja

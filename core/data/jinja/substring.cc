@@ -12,11 +12,11 @@ namespace {
 
 constexpr size_t kShortPart = 8;
 constexpr size_t kLongPart = size_t{64} << 10;
-constexpr size_t kPieceBytes = size_t{1} << 20;  // between two looks at the clock
+constexpr size_t kPieceBytes = size_t{1} << 20;  // between two checks of the clock
 
 using Borders = std::vector<uint32_t, Metered<uint32_t>>;
 
-/// For each beginning of `part` the length of the longest one that it ends with.
+/// For each beginning of `part`, the length of the longest beginning with which it ends.
 Borders borders_of(std::string_view part) {
   Walk walk;
   Borders borders(part.size());
@@ -29,7 +29,8 @@ Borders borders_of(std::string_view part) {
   return borders;
 }
 
-/// As Knuth, Morris and Pratt: memmem cannot be interrupted while it studies a long part.
+/// The algorithm of Knuth, Morris and Pratt. memmem cannot be interrupted while it prepares a long
+/// part.
 size_t find_long_part(std::string_view text, std::string_view part, size_t from) {
   const Borders borders = borders_of(part);
   Walk walk;

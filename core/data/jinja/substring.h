@@ -1,5 +1,5 @@
 #pragma once
-// Parts of texts: searches whose time is linear in both lengths, and charged.
+// Searches for parts of texts. Their time is linear in both lengths, and charged.
 
 #include <string>
 #include <string_view>
@@ -8,14 +8,14 @@
 
 namespace s2s::jinja {
 
-/// Where `part` begins in `text`, at `from` or behind it; npos: nowhere.
+/// Returns where `part` begins in `text`, at or after `from`; npos if it is not there.
 size_t find_part(std::string_view text, std::string_view part, size_t from = 0);
 
-/// Looks for a part from the right. Text and part must outlive it.
+/// Searches for a part from the right. Text and part must outlive it.
 class RightSearch {
  public:
   RightSearch(std::string_view text, std::string_view part);
-  /// Where the last one begins that ends at `end` or before it; npos: nowhere.
+  /// Returns where the last part begins that ends at or before `end`; npos if there is none.
   size_t find_before(size_t end) const;
 
  private:

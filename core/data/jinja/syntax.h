@@ -16,8 +16,8 @@ class Runtime;
 
 struct Expression {
   virtual ~Expression() = default;
-  /// Charges one unit. Errors: TemplateError when expressions and calls are nested too deep, or
-  /// work too long.
+  /// Evaluates the expression and charges one unit. Errors: TemplateError when expressions and
+  /// calls are nested too deeply, or when the work takes too long.
   Value value(Runtime& run) const;
 
  protected:
@@ -25,7 +25,7 @@ struct Expression {
 };
 using ExpressionPtr = std::unique_ptr<const Expression>;
 
-/// What a statement asks of the loop that it stands in.
+/// What a statement requests from the loop around it.
 enum class Flow { kNext, kBreak, kContinue };
 
 struct Statement {
@@ -67,7 +67,7 @@ struct Slice : Expression {
   Value evaluate(Runtime& run) const override;
 };
 
-/// Of a call, a filter or a test.
+/// Arguments of a call, a filter or a test.
 struct CallArguments {
   std::vector<ExpressionPtr> values;
   std::vector<std::pair<std::string, ExpressionPtr>> named;
@@ -131,19 +131,20 @@ struct For : Statement {
   ExpressionPtr items, condition;  // condition may be null
   Body body, otherwise;
   bool is_recursive = false;
-  bool uses_loop = false;  // the variable, in its body
+  bool uses_loop = false;  // its body reads the variable `loop`
   Flow run(Runtime& run) const override;
-  /// The loop over `items`, at `depth` of a recursive one.
+  /// Runs the loop over `items`, at `depth` of a recursive loop.
   void run_over(Runtime& run, const Value& items, int64_t depth) const;
   void run_otherwise(Runtime& run) const;
 };
 /// {% set a, b = value %}, {% set ns.a = value %}, {% set a %} ... {% endset %}
 struct Set : Statement {
   std::vector<std::string> targets;
-  std::string member;    // of the namespace targets[0]
-  ExpressionPtr stored;  // null: what the body writes
+  std::string member;    // a member of the namespace targets[0]
+  ExpressionPtr stored;  // null: what the body writes is stored
   Body body;
-  std::vector<std::unique_ptr<Filter>> filters;  // of the body; their input is empty
+  /// Applied to the body; they have no input of their own.
+  std::vector<std::unique_ptr<Filter>> filters;
   Flow run(Runtime& run) const override;
 };
 struct Parameter {
@@ -154,7 +155,7 @@ struct Macro : Statement {
   std::string name;
   std::vector<Parameter> parameters;
   Body body;
-  bool takes_more_values = false, takes_more_names = false;  // its body reads varargs, kwargs
+  bool takes_more_values = false, takes_more_names = false;  // the body reads varargs, kwargs
   Flow run(Runtime& run) const override;
 };
 /// {% call(x) f() %} ... {% endcall %}
@@ -173,7 +174,7 @@ struct With : Statement {
   Body body;
   Flow run(Runtime& run) const override;
 };
-/// {% generation %}: its text is marked with kGenerated.
+/// {% generation %}: its text gets the mark kGenerated.
 struct Generation : Statement {
   Body body;
   Flow run(Runtime& run) const override;

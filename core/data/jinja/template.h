@@ -1,6 +1,7 @@
 #pragma once
-// Jinja templates with the environment that transformers gives to chat templates: trim_blocks,
-// lstrip_blocks, loop controls, generation blocks, tojson without escapes of HTML and non-ASCII.
+// Jinja templates in the environment that transformers gives to chat templates: trim_blocks,
+// lstrip_blocks, loop controls, generation blocks, and tojson without escapes for HTML and
+// non-ASCII.
 // Source: Jinja2 3.1; transformers 5 utils/chat_template_utils.py.
 
 #include <memory>
@@ -13,13 +14,13 @@
 
 namespace s2s::jinja {
 
-/// What a rendering has cost, in Meter's units.
+/// The cost of a rendering, in Meter's units.
 struct RenderCost {
   int64_t work = 0;
   int64_t most_live_bytes = 0;
 };
 
-/// The tag of text that a {% generation %} block wrote.
+/// The mark of text that a {% generation %} block wrote.
 inline constexpr int64_t kGenerated = -1;
 
 struct Program;
@@ -32,9 +33,9 @@ class Template {
   Template(Template&&) noexcept;
   Template& operator=(Template&&) noexcept;
 
-  /// Thread-safe. Marks of the variables' texts are kept where they are written.
+  /// Renders the template. Thread-safe. The output keeps the marks of the variables' texts. `cost`
+  /// is set also in case of an error.
   /// Errors: TemplateError with the line and column, also when a limit is exceeded; Interrupted.
-  /// `cost`: gets what it has cost, also in case of an error.
   MarkedText render(const std::vector<std::pair<std::string, Value>>& variables,
                     const MeterLimits& limits = {}, RenderCost* cost = nullptr) const;
   bool has_generation_blocks() const;

@@ -1,4 +1,4 @@
-// Tests: `value is name`.
+// Evaluates tests: `value is name`.
 
 #include <algorithm>
 #include <array>

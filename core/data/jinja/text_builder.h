@@ -1,5 +1,5 @@
 #pragma once
-// Texts that are made character by character.
+// Builds texts character by character.
 
 #include <algorithm>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace s2s::jinja {
 
-/// Bytes that are charged before they are there.
+/// A text whose bytes are charged before they are allocated.
 class TextBuilder {
  public:
   /// Errors: TemplateError when the text becomes too long, or beyond the meter's limits.
@@ -32,7 +32,7 @@ class TextBuilder {
     bytes_.append(count, c);
   }
   size_t size() const { return bytes_.size(); }
-  /// The text; the builder is empty then.
+  /// Returns the text and leaves the builder empty.
   std::string take() {
     held_ = Held();
     room_ = 0;
@@ -44,7 +44,7 @@ class TextBuilder {
 
   Held held_;
   std::string bytes_;
-  size_t room_ = 0;  // bytes that are charged, and not there
+  size_t room_ = 0;  // bytes that are charged and not used yet
 };
 
 }  // namespace s2s::jinja

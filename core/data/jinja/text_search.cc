@@ -14,7 +14,7 @@ namespace {
 
 const MarkedText& text_in(const Value& self) { return *self.text(); }
 
-/// True when `has` is true of one of the texts (a string or a tuple of them).
+/// Whether `has` is true for one of the texts (a string or a tuple of them).
 template <class Has>
 Value any_text(const Value& texts, Has has) {
   if (texts.is_text()) return Value::of(has(texts.text()->bytes()));
@@ -30,7 +30,7 @@ void add_part(Values& parts, MarkedText part) {
   parts.push_back(Value::of(std::move(part)));
 }
 
-/// At white space; at most `limit` times when it is not negative.
+/// Splits at white space; at most `limit` times unless it is negative.
 Values split_at_space(const MarkedText& text, int64_t limit) {
   const std::string_view bytes = text.bytes();
   Walk walk;
@@ -49,7 +49,7 @@ Values split_at_space(const MarkedText& text, int64_t limit) {
   return parts;
 }
 
-/// As split_at_space, from the right.
+/// Does the same from the right.
 Values split_at_space_from_right(const MarkedText& text, int64_t limit) {
   const std::string_view bytes = text.bytes();
   Walk walk;
@@ -118,8 +118,8 @@ Value split_from_right(const Value& self, const Arguments& arguments) {
 
 namespace {
 
-/// Bytes of the end of a line at the front: a line feed, \r\n, and the other ends that Python
-/// knows.
+/// Returns the number of bytes of a line end at the front: a line feed, \r\n, or another of
+/// Python's line ends.
 size_t line_end(std::string_view text) {
   if (text.starts_with("\r\n")) return 2;
   constexpr std::string_view kEnds = "\n\r\v\f\x1c\x1d\x1e";
@@ -151,7 +151,7 @@ Value split_lines(const Value& self, const Arguments& arguments) {
 
 namespace {
 
-/// The parts of a text around its characters: "", each of them, "".
+/// Returns the parts of a text around its characters: "", each character, "".
 Values around_characters(const MarkedText& text, int64_t limit) {
   Values parts = {Value::of("")};
   const CharacterPlaces places = character_places(text.bytes());
@@ -185,8 +185,8 @@ Value replace(const Value& self, const Arguments& arguments) {
 
 namespace {
 
-/// The part of a text between the arguments `start` and `end`, counted in characters, and the byte
-/// where it begins. Nothing: it begins behind the text.
+/// The part of a text between the arguments `start` and `end`, which count characters, and the
+/// index of its first character. Nothing if it would begin after the text.
 struct Window {
   std::string_view bytes;
   size_t first_character = 0;
@@ -230,7 +230,7 @@ Value ends_with(const Value& self, const Arguments& arguments) {
 
 namespace {
 
-/// -1 when it is not there.
+/// Returns -1 if the part is not there.
 int64_t find_in(const Value& self, const Arguments& arguments, bool from_right) {
   const std::optional<Window> text = window(self, arguments);
   const std::string& part = arguments.require(0, "sub").require_text().bytes();
@@ -281,7 +281,8 @@ Value count_text(const Value& self, const Arguments& arguments) {
 
 namespace {
 
-/// The text before, the separator and the text behind it; all of the text where there is none.
+/// Returns the text before the separator, the separator and the text after it, or only the text if
+/// it has no separator.
 Value partition_at(const Value& self, const Arguments& arguments, bool from_right) {
   const MarkedText& text = text_in(self);
   const MarkedText& separator = arguments.require(0, "sep").require_text();

@@ -1,5 +1,5 @@
 #pragma once
-// Methods of Python's str that look for a part of a text. Their names are Python's, but for
+// Methods of Python's str that search for a part of a text. They have Python's names, except
 // split_from_right (rsplit), find_right (rfind), text_index (index), count_text (count) and
 // partition_right (rpartition).
 

@@ -7,7 +7,7 @@
 namespace s2s::jinja {
 namespace {
 
-std::string described(const Token& token) {
+std::string text_of_token(const Token& token) {
   switch (token.kind) {
     case Token::kData:
       return "text";
@@ -59,7 +59,7 @@ void TokenReader::expect_name(std::string_view name) {
 }
 
 void TokenReader::expect(Token::Kind kind) {
-  if (peek().kind != kind) unexpected(described(Token{kind, "", 0, 0}));
+  if (peek().kind != kind) unexpected(text_of_token(Token{kind, "", 0, 0}));
   take();
 }
 
@@ -69,7 +69,7 @@ std::string TokenReader::expect_any_name() {
 }
 
 void TokenReader::unexpected(const std::string& expected) const {
-  throw TemplateError("unexpected " + described(peek()) + ", expected " + expected, peek().line,
+  throw TemplateError("unexpected " + text_of_token(peek()) + ", expected " + expected, peek().line,
                       peek().column);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Tokens one after the other.
+// Reads tokens one by one.
 
 #include <string>
 #include <string_view>
@@ -18,7 +18,7 @@ class TokenReader {
   Token take();
   bool is_operator(std::string_view sign) const { return peek().is_operator(sign); }
   bool is_name(std::string_view name) const { return peek().is_name(name); }
-  /// Takes it when it is next.
+  /// Removes the operator if it is next.
   bool skip_operator(std::string_view sign);
   bool skip_name(std::string_view name);
   /// Errors: TemplateError when another token is next.

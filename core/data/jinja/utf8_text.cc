@@ -10,7 +10,6 @@
 
 #include "base/utf8_reader.h"
 #include "jinja/runtime.h"
-#include "jinja/string_literal.h"
 #include "jinja/text_builder.h"
 
 namespace s2s::jinja {
@@ -46,7 +45,7 @@ bool is_kind(uint32_t code, CharacterKind kind) {
   return kind == kDigits ? category == UTF8PROC_CATEGORY_ND : is_letter(code) || is_number;
 }
 
-bool begins_behind(uint32_t code) {
+bool begins_word_after(uint32_t code) {
   constexpr std::string_view kSigns = "-({[<";
   return is_space(code) || (code < 0x80 && kSigns.find(static_cast<char>(code)) != kSigns.npos);
 }
@@ -165,7 +164,7 @@ MarkedText strip(const MarkedText& text, Side side, const std::string* chars) {
 MarkedText with_case(const MarkedText& text, Case wanted) {
   TextBuilder out;
   std::string_view rest = text.bytes();
-  bool is_first = true;  // of the text, or of a word
+  bool is_first = true;  // first of the text, or of a word
   while (!rest.empty()) {
     const Utf8Character character = first_character(rest);
     const bool is_swapped_up =
@@ -176,12 +175,12 @@ MarkedText with_case(const MarkedText& text, Case wanted) {
     if (is_valid && character.code < 0x80) {
       out += static_cast<char>(cased(character.code, is_upper));
     } else if (is_valid) {
-      out += character_of(cased(character.code, is_upper));
+      out += utf8_character(cased(character.code, is_upper));
     } else {
       out += rest.substr(0, character.num_bytes);
     }
     is_first = wanted == Case::kTitle ? !is_letter(character.code)
-                                      : wanted == Case::kWords && begins_behind(character.code);
+                                      : wanted == Case::kWords && begins_word_after(character.code);
     rest.remove_prefix(character.num_bytes);
   }
   const bool keeps_places = out.size() == text.size();
@@ -210,7 +209,7 @@ size_t take_size(std::string_view& rest) {
   return size;
 }
 
-/// The field at the front, behind its %.
+/// Removes the field at the front, whose % is already removed.
 FormatField take_field(std::string_view& rest) {
   FormatField field;
   if (rest.starts_with('(')) {
@@ -244,7 +243,7 @@ std::string formatted_number(const FormatField& field, const Value& value) {
   std::string pattern = "%" + field.flags + std::to_string(field.width);
   if (field.precision) pattern += "." + std::to_string(*field.precision);
   if (field.width == 0) pattern = "%" + field.flags + pattern.substr(2 + field.flags.size());
-  std::array<char, 2400> text{};  // the widest number, and the widest field
+  std::array<char, 2400> text{};  // fits the widest number and the widest field
   if (std::string_view("feEgG").find(field.kind) != std::string_view::npos) {
     pattern += field.kind;
     std::snprintf(text.data(), text.size(), pattern.c_str(), value.number());

@@ -1,5 +1,5 @@
 #pragma once
-// Strings as Python sees them: characters, not bytes.
+// Strings of characters, not bytes, as in Python.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,39 +11,41 @@
 
 namespace s2s::jinja {
 
-/// The first byte of each character, and the number of bytes. A text is shorter than 4 GB.
+/// The first byte of each character, then the number of bytes. A text is shorter than 4 GB.
 using CharacterPlaces = std::vector<uint32_t, Metered<uint32_t>>;
 CharacterPlaces character_places(std::string_view text);
 size_t num_characters(std::string_view text);
 
-/// Without white space, or without the characters of `chars` when there are some.
+/// Which sides to strip of white space or, if `chars` is not empty, of its characters.
 enum class Side { kBoth, kLeft, kRight };
 MarkedText strip(const MarkedText& text, Side side, const std::string* chars = nullptr);
 
-/// Without white space on the right, and on the left; as Python's str.
+/// Strip white space on one side, as Python's str does.
 std::string_view trimmed_right(std::string_view text);
 std::string_view trimmed_left(std::string_view text);
-/// Bytes of the white space at the front.
+/// Number of bytes of white space at the front.
 size_t leading_space(std::string_view text);
 
-/// ASCII and Latin, Greek and Cyrillic letters; marks are kept where the number of bytes is.
-/// kTitle: a word begins behind what is no letter; kWords: behind white space or -({[<.
+/// Changes the case of ASCII and of Latin, Greek and Cyrillic letters. Marks are kept if the number
+/// of bytes stays equal. kTitle: a word begins after anything that is not a letter. kWords: a word
+/// begins after white space or one of -({[<.
 enum class Case { kUpper, kLower, kCapitalized, kTitle, kWords, kSwapped };
 MarkedText with_case(const MarkedText& text, Case wanted);
 
-/// The bytes of the last character of a text that is not empty.
+/// Returns the bytes of the last character of a text, which must not be empty.
 std::string_view last_character(std::string_view text);
 
-/// Whether all characters of a text that is not empty are of a kind; an empty text is ASCII.
+/// Whether all characters of a text are of a kind. An empty text is ASCII and nothing else.
 enum CharacterKind { kDigits, kLetters, kWords, kSpaces, kAscii };
 bool is_all(std::string_view text, CharacterKind kind);
-/// Whether there are letters with a case, all of them `wanted` (kLower or kUpper).
+/// Whether there are letters that have a case, and all of them have the case `wanted` (kLower or
+/// kUpper).
 bool has_only_case(std::string_view text, Case wanted);
-/// Runs of letters, digits and underscores.
+/// Number of runs of letters, digits and underscores.
 size_t num_words(std::string_view text);
 
-/// format % values, with %s %r %d %i %f %x %c %%, flags, width and precision. Errors:
-/// TemplateError.
+/// Python's format % values, with %s %r %d %i %f %x %c %%, flags, width and precision.
+/// Errors: TemplateError.
 std::string percent_format(std::string_view format, const Value& values);
 
 }  // namespace s2s::jinja

@@ -12,7 +12,7 @@ Value Value::of(MarkedText text) {
 
 namespace {
 
-/// What a function has captured is on the heap, too.
+/// The memory of a function. What it captures is on the heap, too.
 struct HeldFunction {
   explicit HeldFunction(Function given) : held(sizeof(Function) + 64), call(std::move(given)) {}
   Held held;

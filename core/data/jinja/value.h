@@ -1,5 +1,5 @@
 #pragma once
-// Values of a template: Python's, as far as chat templates use them.
+// Values of a template: the types of Python that chat templates use.
 
 #include <cstdint>
 #include <functional>
@@ -21,10 +21,10 @@ struct List;
 struct Dict;
 struct Arguments;
 
-/// Lists of values, whose memory is counted.
+/// A list of values. Its memory is counted.
 using Values = std::vector<Value, Metered<Value>>;
 
-/// A name without a value: prints as nothing, is false, and has no attributes.
+/// A name without a value. It prints as nothing, is false and has no attributes.
 struct Undefined {
   std::shared_ptr<const MarkedText> name;  // null: ""
 };
@@ -38,7 +38,7 @@ class Value {
                    std::shared_ptr<List>, std::shared_ptr<Dict>, std::shared_ptr<const Function>>;
 
   Value() : data_(Undefined{}) {}
-  /// Of a long name only the beginning is kept, for messages.
+  /// Keeps only the beginning of a long name, which is for messages.
   static Value undefined(std::string_view name);
   static Value none() { return Value(Data(None{})); }
   static Value of(bool flag) { return Value(Data(flag)); }
@@ -59,21 +59,21 @@ class Value {
   }
   bool is_text() const { return text() != nullptr; }
   bool is_undefined() const { return is<Undefined>(); }
-  /// The name of a value that is undefined; "": it has none.
+  /// Name of an undefined value, or "".
   const std::string& undefined_name() const;
   bool is_number() const { return is<bool>() || is<int64_t>() || is<double>(); }
-  /// Null when it is something else.
+  /// Returns null if the value is not a text.
   const MarkedText* text() const;
   List* items() const;
   Dict* dict() const;
   const Function* function() const;
   const Data& data() const { return data_; }
 
-  /// As Python's bool().
+  /// Python's bool().
   bool is_true() const;
-  /// An int or a bool. Errors: TemplateError for another type.
+  /// Returns an int or a bool. Errors: TemplateError for another type.
   int64_t integer() const;
-  /// Any number. Errors: as above.
+  /// Returns any number. Errors: as above.
   double number() const;
   /// Errors: as above.
   const MarkedText& require_text() const;
@@ -85,14 +85,15 @@ class Value {
   Data data_;
 };
 
-/// How much a list or dict holds, so that no template makes one that cannot be printed or compared.
+/// The size of a list or dict. It is limited, so that no template makes one that cannot be printed
+/// or compared.
 struct Extent {
   int64_t depth = 1;
-  int64_t size = 1;  // values, at any depth; a text counts as one for each 32 bytes
+  int64_t size = 1;  // values at any depth; a text counts as one per 32 bytes
   bool has_namespace = false;
   bool has_function = false;
 
-  /// Errors: TemplateError when it becomes too deep or too large.
+  /// Errors: TemplateError when the value becomes too deep or too large.
   void add(const Value& part);
 };
 
@@ -104,17 +105,17 @@ struct List {
 
 using Members = std::vector<std::pair<Value, Value>, Metered<std::pair<Value, Value>>>;
 
-/// Keeps the order of insertion. Members are added by `set` and `add_new` only.
+/// Keeps the order of insertion. Members are added only by `set` and `add_new`.
 struct Dict {
   Members members;
   bool is_namespace = false;  // its members may be assigned
-  Extent extent = {};         // when it was made
+  Extent extent = {};         // its extent when it was made
 
   const Value* find(const Value& key) const;
   const Value* find(std::string_view key) const;
   void set(Value key, Value value);
   void set(const char* key, Value value) { set(Value::of(key), std::move(value)); }
-  /// As `set`, of a key that is not there.
+  /// Works like `set` for a key that is not in the dict.
   void add_new(Value key, Value value);
   void add_new(const char* key, Value value) { add_new(Value::of(key), std::move(value)); }
 
@@ -123,41 +124,41 @@ struct Dict {
   size_t place_of(size_t hash, const IsKey& is_key) const;
   void enter(size_t place, size_t hash);
 
-  /// A hash table of places in `members`, each plus 1, when there are many; 0: free.
+  /// A hash table of indexes into `members`, each plus 1, if there are many members; 0: free.
   std::vector<uint32_t, Metered<uint32_t>> slots_;
 };
 
-/// Of a call.
+/// Arguments of a call.
 struct Arguments {
   Values values;
   std::vector<std::pair<std::string, Value>, Metered<std::pair<std::string, Value>>> named;
-  Held held = {};  // for the names that are long
+  Held held = {};  // memory of long names
 
-  /// The argument with this index or name; null when it is not given.
+  /// Returns the argument with this index or name, or null if it is not given.
   const Value* find(size_t index, std::string_view name) const;
   Value get(size_t index, std::string_view name, Value otherwise) const;
-  /// Errors: TemplateError when it is not given.
+  /// Errors: TemplateError when the argument is not given.
   const Value& require(size_t index, std::string_view name) const;
 };
 
-/// Python's ==. These charge each comparison, at any depth.
+/// Python's ==. This and the next function charge each comparison, at any depth.
 bool equal(const Value& a, const Value& b);
 /// Python's <. Errors: TemplateError for types without an order.
 bool less(const Value& a, const Value& b);
-/// Python's str(); of Undefined "".
+/// Python's str(); "" for Undefined.
 MarkedText to_text(const Value& value);
 /// Python's repr().
 std::string repr(const Value& value);
 
-/// How json.dumps writes.
+/// Options of json.dumps.
 struct JsonStyle {
   bool ascii_only = false;
   bool sort_keys = false;
-  int64_t indent = -1;  // none
+  int64_t indent = -1;  // -1: none
   std::string item_separator = ", ";
   std::string key_separator = ": ";
 };
-/// Errors: TemplateError for a value that JSON does not have.
+/// Errors: TemplateError for a value that JSON cannot represent.
 std::string to_json(const Value& value, const JsonStyle& style);
 
 }  // namespace s2s::jinja

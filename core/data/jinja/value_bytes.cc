@@ -7,7 +7,7 @@
 namespace s2s::jinja {
 namespace {
 
-constexpr int kMostLevels = 250;  // beyond those that a value may have
+constexpr int kMostLevels = 250;  // more than a value may have
 
 enum class Tag : int64_t { kUndefined, kNone, kBool, kInt, kDouble, kText, kList, kTuple, kDict };
 

@@ -10,7 +10,7 @@ void write_text(const MarkedText& text, ByteWriter& to);
 /// Errors: std::runtime_error.
 MarkedText read_text(ByteReader& from);
 
-/// Data only: a function or a namespace has no bytes.
+/// Writes data only. A function or a namespace has no bytes.
 void write_value(const Value& value, ByteWriter& to);
 /// Errors: std::runtime_error; TemplateError for a value that is too deep or too large.
 Value read_value(ByteReader& from);

@@ -18,7 +18,7 @@ namespace s2s::jinja {
 namespace value_filters {
 namespace {
 
-/// The method of a text as a filter.
+/// Calls the text's method of that name as a filter.
 Value through_method(const char* name, const Value& input, const Arguments& arguments) {
   return call(method_of(Value::of(to_text(input)), name), arguments);
 }
@@ -32,7 +32,8 @@ Value replace(const Value& input, const Arguments& a) {
 Value capitalize(const Value& input, const Arguments& a) {
   return through_method("capitalize", input, a);
 }
-/// Jinja's: a word begins behind white space or one of -({[<, and its other letters become small.
+/// Jinja's title: a word begins after white space or one of -({[<, and its other letters become
+/// lower case.
 Value title(const Value& input, const Arguments&) {
   return Value::of(with_case(with_case(to_text(input), Case::kLower), Case::kWords));
 }
@@ -114,13 +115,13 @@ Value absolute(const Value& input, const Arguments&) {
   return Value::of(std::abs(input.integer()));
 }
 
-/// As Python's round: of the exact decimal value, halves to even; a whole number stays one.
+/// As Python's round: rounds the exact decimal value, halves to even; an integer stays one.
 Value rounded(const Value& input, const Arguments& arguments) {
   const int64_t precision = arguments.get(0, "precision", Value::of(int64_t{0})).integer();
   const std::string method = to_text(arguments.get(1, "method", Value::of("common"))).bytes();
   const bool is_common = method != "ceil" && method != "floor";
   if (is_common && !input.is<double>() && precision >= 0) return Value::of(input.integer());
-  constexpr size_t kRoundUnits = 150;  // of a hundred digits
+  constexpr size_t kRoundUnits = 150;  // for about a hundred digits
   charge(kRoundUnits);
   const double number = input.number();
   if (is_common && precision >= 0 && precision <= 100 && std::abs(number) < 1e100) {
@@ -162,7 +163,7 @@ Value indent(const Value& input, const Arguments& arguments) {
           ? width.text()->bytes()
           : std::string(static_cast<size_t>(std::clamp<int64_t>(width.integer(), 0, 1000)), ' ');
   MarkedText text = to_text(input);
-  text.append("\n");  // as Jinja: a line feed at the end begins a line
+  text.append("\n");  // as in Jinja, a line feed at the end begins another line
   const Value lines = call(method_of(Value::of(std::move(text)), "splitlines"), {});
   MarkedText out;
   bool is_first = true;
@@ -192,7 +193,7 @@ Value dictsort(const Value& input, const Arguments& arguments) {
     return part.is_text() && !by_case ? Value::of(with_case(*part.text(), Case::kLower)) : part;
   };
   Values sorted = pairs.items()->items;
-  const Held buffer(sorted.size() * sizeof(Value));  // of stable_sort
+  const Held buffer(sorted.size() * sizeof(Value));  // memory of stable_sort
   std::stable_sort(sorted.begin(), sorted.end(), [&](const Value& a, const Value& b) {
     return reversed ? less(key(b), key(a)) : less(key(a), key(b));
   });
@@ -216,7 +217,7 @@ Value centered(const Value& input, const Arguments& arguments) {
   return call(method_of(Value::of(to_text(input)), "center"), Arguments{{width}, {}});
 }
 
-/// At most `length` characters, and a few more where cutting would not make it shorter.
+/// Returns at most `length` characters, and a few more if cutting would not make the text shorter.
 Value truncated(const Value& input, const Arguments& arguments) {
   const int64_t wanted = arguments.get(0, "length", Value::of(int64_t{255})).integer();
   const bool in_words = arguments.get(1, "killwords", Value::of(false)).is_true();
@@ -230,7 +231,8 @@ Value truncated(const Value& input, const Arguments& arguments) {
   const MarkedText text = to_text(input);
   const CharacterPlaces places = character_places(text.bytes());
   const auto kept = static_cast<size_t>(wanted - end_size);
-  size_t cut = places[std::min(kept, places.size() - 1)];  // a list's text is another length
+  /// The text of a list may have another length.
+  size_t cut = places[std::min(kept, places.size() - 1)];
   if (!in_words) {
     charge_bytes(cut);
     const size_t space = std::string_view(text.bytes()).substr(0, cut).rfind(' ');

@@ -1,4 +1,4 @@
-// Values as text: Python's str(), repr() and json.dumps().
+// Converts values to text: Python's str(), repr() and json.dumps().
 
 #include <fmt/format.h>
 #include <utf8proc.h>
@@ -15,7 +15,7 @@
 namespace s2s::jinja {
 namespace {
 
-/// Whether Python's repr writes a character as it is: str.isprintable.
+/// Whether Python's repr writes a character unchanged: str.isprintable.
 bool is_printable(uint32_t code) {
   if (code < 0x7F) return code >= 0x20;
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(code));
@@ -31,7 +31,7 @@ std::string escaped(uint32_t code) {
   return code < 0x10000 ? fmt::format("\\u{:04x}", code) : fmt::format("\\U{:08x}", code);
 }
 
-/// Texts as Python's repr, of all that a value holds.
+/// Writes texts as Python's repr does, for a value and all that it contains.
 class ReprWriter {
  public:
   void write(const Value& value) {
@@ -168,7 +168,7 @@ class JsonWriter {
     Members sorted;
     if (style_.sort_keys) {
       sorted = dict.members;
-      const Held buffer(sorted.size() * sizeof(Members::value_type));  // of stable_sort
+      const Held buffer(sorted.size() * sizeof(Members::value_type));  // memory of stable_sort
       std::stable_sort(sorted.begin(), sorted.end(),
                        [](const auto& a, const auto& b) { return less(a.first, b.first); });
     }

@@ -18,7 +18,8 @@ at::Tensor unpacked(const at::Tensor& samples_S) {
   return samples_S.scalar_type() == at::kShort ? samples_S.to(at::kFloat).div_(kScale) : samples_S;
 }
 
-/// What the samples depend on: cuts of one id differ when a recording is changed at random.
+/// Names what the samples depend on. The id is not enough, because a recording may be changed at
+/// random.
 std::string name_of(const Cut& cut, const Recording& recording) {
   std::string name = fmt::format("{} {} {} {} {}", cut.id, recording.id, cut.start_s,
                                  cut.duration_s, recording.sample_rate_hz);

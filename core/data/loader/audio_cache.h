@@ -1,5 +1,5 @@
 #pragma once
-// Audio that stays in memory after its first use.
+// Keeps audio in memory after its first use.
 
 #include <functional>
 #include <mutex>
@@ -10,8 +10,8 @@
 
 namespace s2s::data {
 
-/// For sets that fit into memory. Samples of 16 bit files that need no resampling are kept in two
-/// bytes each, without loss; others in four. Safe to use from several threads.
+/// For sets that fit into memory. Samples of 16-bit files that need no resampling are kept in two
+/// bytes each, without loss; other samples take four bytes. Thread-safe.
 class AudioCache : public AudioLoader {
  public:
   at::Tensor source(const Cut& cut, int64_t sample_rate_hz) override;

@@ -26,7 +26,7 @@ constexpr int64_t kLowPassOrder = 5;
 constexpr double kLoudnessBlock_s = 0.4;
 constexpr float kMostGain = 10;
 
-/// All samples of a file as mono [S], at `rate_hz` unless `keeps_rate`.
+/// Reads all samples of a file as mono [S], at `rate_hz` unless `keeps_rate` is set.
 at::Tensor read_mono(const std::string& path, int64_t rate_hz, bool keeps_rate) {
   try {
     AudioReader reader(path);
@@ -42,7 +42,7 @@ const std::string& drawn(const std::vector<std::string>& files, AugmentationDraw
   return files[draws.python.choice(files.size())];
 }
 
-/// The factor that gives `noise` the ratio `snr_db` to `signal`.
+/// Returns the factor that gives `noise` the ratio `snr_db` to `signal`.
 at::Tensor noise_factor(at::Tensor signal_S, at::Tensor noise_S, double snr_db, int64_t measured) {
   if (measured > 0) {
     signal_S = signal_S.slice(0, 0, measured);
@@ -52,7 +52,7 @@ at::Tensor noise_factor(at::Tensor signal_S, at::Tensor noise_S, double snr_db, 
   return at::sqrt(wanted / (noise_S.square().mean() + kSmallPower));
 }
 
-/// [S]: a random stretch, or repetitions.
+/// Cuts a random stretch of the noise or repeats it, so that it has `length` samples: [S].
 at::Tensor as_long_as(const at::Tensor& noise_N, int64_t length, AugmentationDraws& draws) {
   const int64_t own = noise_N.size(0);
   if (own < length) return noise_N.repeat({length / own + 1}).slice(0, 0, length);
@@ -71,7 +71,8 @@ float root_mean_square(const at::Tensor& audio_S) {
   return at::sqrt(audio_S.square().mean()).item<float>() + static_cast<float>(kSmallPower);
 }
 
-/// `wet` as loud as `dry`. `loudness`: of `dry`, where that is the measure.
+/// Scales `wet` to the loudness of `dry`. `loudness` is that of `dry`; without it, the root mean
+/// square is the measure.
 at::Tensor as_loud_as(const at::Tensor& wet_S, const at::Tensor& dry_S,
                       std::optional<double> loudness, int64_t rate_hz) {
   const std::optional<double> own = loudness ? loudness_of(wet_S, rate_hz) : std::nullopt;
@@ -79,7 +80,7 @@ at::Tensor as_loud_as(const at::Tensor& wet_S, const at::Tensor& dry_S,
   return wet_S * std::min(root_mean_square(dry_S) / root_mean_square(wet_S), kMostGain);
 }
 
-/// The files *.wav in `folder`, or in its folders, in the order of their names.
+/// Lists the files *.wav in `folder` or in its subfolders, sorted by name.
 std::vector<std::string> wave_files(const std::filesystem::path& folder, bool in_folders) {
   std::vector<std::string> files;
   std::error_code ignored;
@@ -160,7 +161,7 @@ void convolve_rows(at::Tensor& audio_BS, const at::Tensor& lens_B,
     at::Tensor row_S = audio_BS[b].slice(0, 0, lens_B[b].item<int64_t>());
     if (row_S.size(0) == 0) continue;
     const auto loudness = by_loudness ? loudness_of(row_S, sample_rate_hz) : std::nullopt;
-    // As in NeMo, one row that is silent or short ends this for the rows behind it.
+    // As in NeMo, after one silent or short row the rest of the rows use the root mean square.
     by_loudness = loudness.has_value();
     const at::Tensor wet_S = convolve(row_S, response_N).slice(0, 0, row_S.size(0));
     row_S.copy_(as_loud_as(wet_S, row_S, loudness, sample_rate_hz).clamp(-1, 1));

@@ -1,6 +1,6 @@
 #pragma once
-// Changes of the user's audio in whole training batches: noise, rooms and microphones; and turns of
-// the agent that the user interrupts. As NeMo's DuplexSTTDataset makes them.
+// Augments whole training batches as NeMo's DuplexSTTDataset does. It adds noise, rooms and
+// microphones to the user's audio, and lets the user interrupt turns of the agent.
 // Shape letters: B batch, S samples, T frames.
 
 #include <ATen/core/Generator.h>
@@ -17,7 +17,7 @@
 
 namespace s2s::data {
 
-/// What is drawn from: Python's `random` and torch's generator of the CPU.
+/// The generators that random choices come from: Python's `random` and torch's CPU generator.
 struct AugmentationDraws {
   explicit AugmentationDraws(int64_t seed);
   PythonRandom python;
@@ -25,22 +25,23 @@ struct AugmentationDraws {
 };
 
 /// Adds noise of random `files` to each row, its padding included, with a signal-to-noise ratio of
-/// `snr_db`; some rows get another volume first (options.noise_prob_scale_user).
+/// `snr_db`. Some rows first get another volume (options.noise_prob_scale_user).
 /// Errors: [data/unreadable-audio].
 /// Source: NeMo speechlm2 parts/augmentation.py add_noise_to_batch.
 void add_noise(at::Tensor& audio_BS, const std::vector<std::string>& files, double snr_db,
                const UserAudioAugmentation& options, int64_t sample_rate_hz,
                AugmentationDraws& draws);
 
-/// Convolves each row with the impulse response of a random file and restores its loudness
-/// (`by_loudness`: that of ITU-R BS.1770, else the root mean square). `lens_B`: int64 on the CPU.
+/// Convolves each row with the impulse response of a random file and then restores its loudness.
+/// With `by_loudness`, loudness is that of ITU-R BS.1770; otherwise it is the root mean square.
+/// `lens_B`: int64 on the CPU.
 /// Errors: [data/unreadable-audio].
 /// Source: NeMo speechlm2 parts/augmentation.py add_room_ir_to_batch, add_mic_ir_to_batch.
 void convolve_rows(at::Tensor& audio_BS, const at::Tensor& lens_B,
                    const std::vector<std::string>& files, bool by_loudness, int64_t sample_rate_hz,
                    AugmentationDraws& draws);
 
-/// Where early_interruption reads times from.
+/// Ids and times that interrupt_early needs.
 struct InterruptionRules {
   SpecialIds ids;
   int64_t overlap_tokens = 13;
@@ -48,24 +49,25 @@ struct InterruptionRules {
   int64_t sample_rate_hz = 16000;
 };
 
-/// Ends one turn of the agent in row `b` early: the user goes on speaking `overlap_tokens` before
-/// the agent's EOS, and what follows the turn moves to the front. A row without a turn that is long
-/// enough stays as it is.
+/// Ends one turn of the agent in row `b` early, as if the user had interrupted it. The user goes on
+/// speaking for `overlap_tokens` frames before the agent's EOS, and everything after the turn moves
+/// forward. A row without a turn that is long enough is unchanged.
 /// Source: NeMo duplex_stt_dataset.py _apply_early_interruption_augmentation.
 void interrupt_early(Batch& batch, int64_t b, const InterruptionRules& rules,
                      AugmentationDraws& draws);
 
 class BatchAugmenter {
  public:
-  /// Lists the files of noise and responses. `context`: for messages, the folder of relative paths
-  /// and the seed. Errors: [data/augmentation-files], [data/early-interruption].
+  /// Lists the files of noise and of impulse responses. `context` gives the path of the options for
+  /// messages, the folder of relative paths and the seed.
+  /// Errors: [data/augmentation-files], [data/early-interruption].
   BatchAugmenter(const DuplexDataOptions& options, const DataContext& context,
                  const SpecialIds& ids);
 
-  /// A batch in the data. The draws depend on the seed and `index` alone.
+  /// Identifies a batch. What is drawn for a batch depends only on the seed and `index`.
   struct Place {
-    int64_t index = 0;  // in the order of all ranks
-    std::string task;   // of its first cut; tasks of recognition and overlap keep their audio
+    int64_t index = 0;  // in the order of batches of all ranks
+    std::string task;   // of its first cut; audio is unchanged for tasks of recognition and overlap
   };
   /// Changes a batch in place. Thread-safe. Errors: those of reading files.
   void apply(Batch& batch, const Place& place) const;

@@ -107,7 +107,7 @@ std::vector<Recording> read_recordings(const std::string& path) {
   std::vector<Recording> recordings;
   Leniencies leniencies;
   for (int64_t row = 0; row < file->size(); ++row) {
-    const LinePlace place{path, row + 1};
+    const LineLocation place{path, row + 1};
     const std::string line = file->line(row);
     recordings.push_back(
         parse_recording(JsonFields(parse_json_line(line, place), place), leniencies));

@@ -38,18 +38,18 @@ std::vector<std::string> BadCuts::lines() const {
 UnreadCuts::UnreadCuts(int64_t limit, std::string where)
     : limit_(limit), where_(std::move(where)) {}
 
-void UnreadCuts::hear(const Error& error) {
+void UnreadCuts::add(const Error& error) {
   const std::lock_guard lock(mutex_);
-  BadCut bad = bad_cut(error.message(), error);  // its place names it
-  const bool known = std::any_of(heard_.begin(), heard_.end(),
+  BadCut bad = bad_cut(error.message(), error);  // its place identifies it
+  const bool known = std::any_of(cuts_.begin(), cuts_.end(),
                                  [&](const BadCut& other) { return other.id == bad.id; });
-  if (!known) heard_.push_back(std::move(bad));
-  if (static_cast<int64_t>(heard_.size()) > limit_) BadCuts(limit_, where_).add(heard_);
+  if (!known) cuts_.push_back(std::move(bad));
+  if (static_cast<int64_t>(cuts_.size()) > limit_) BadCuts(limit_, where_).add(cuts_);
 }
 
 std::vector<BadCut> UnreadCuts::take() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(heard_, {});
+  return std::exchange(cuts_, {});
 }
 
 }  // namespace s2s::data

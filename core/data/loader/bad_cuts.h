@@ -1,5 +1,5 @@
 #pragma once
-// Cuts that were left out, up to a limit (`skip_bad`).
+// Counts and lists cuts that were left out, up to a limit (`skip_bad`).
 
 #include <cstdint>
 #include <functional>
@@ -18,14 +18,14 @@ class BadCuts {
   BadCuts(int64_t limit, std::string where);
 
   bool are_allowed() const { return limit_ > 0; }
-  /// Counts cuts that were not counted before; `tell` hears of each.
-  /// Errors: with a limit of 0 the first cut's own; [data/too-many-bad] beyond the limit.
+  /// Counts the cuts that were not counted before, and calls `tell` with a line for each.
+  /// Errors: the first cut's own error if the limit is 0; [data/too-many-bad] beyond the limit.
   void add(const std::vector<BadCut>& more,
            const std::function<void(const std::string&)>& tell = {});
-  /// "[id] message" of each, in the order they were met.
+  /// "[id] message" of each cut, in the order in which they were found.
   std::vector<std::string> lines() const;
 
-  /// Cut id and line of each.
+  /// Id and line of each cut.
   using Listed = std::vector<std::pair<std::string, std::string>>;
   const Listed& listed() const { return listed_; }
   void restore(Listed listed) { listed_ = std::move(listed); }
@@ -38,22 +38,22 @@ class BadCuts {
   Listed listed_;
 };
 
-/// Cuts that the files of a set do not give, met while batches are planned. Thread-safe.
+/// Collects cuts that cannot be read from a set's files while batches are planned. Thread-safe.
 class UnreadCuts {
  public:
   UnreadCuts(int64_t limit, std::string where);
 
-  /// Keeps each once. Errors: [data/too-many-bad] beyond the limit, so that planning ends even when
-  /// no cut is good.
-  void hear(const Error& error);
-  /// What was heard since the last call.
+  /// Adds the cut once.
+  /// Errors: [data/too-many-bad] beyond the limit, so that planning ends even if no cut is good.
+  void add(const Error& error);
+  /// Returns what was added since the last call.
   std::vector<BadCut> take();
 
  private:
   int64_t limit_;
   std::string where_;
   std::mutex mutex_;
-  std::vector<BadCut> heard_;  // guarded by mutex_
+  std::vector<BadCut> cuts_;  // guarded by mutex_
 };
 
 }  // namespace s2s::data

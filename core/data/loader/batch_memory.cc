@@ -11,12 +11,13 @@
 
 namespace s2s::data {
 
-/// The blocks that no tensor uses. There are never more of them than were in use at one time.
+/// Blocks that no tensor uses. Their number is at most the number that was in use at one time.
 class BatchMemory::Blocks {
  public:
   struct Block {
     void* data = nullptr;
-    size_t capacity = 0;  // bytes of addresses; the system gives memory for those that are used
+    /// Bytes of address space; the system provides memory for the used part only.
+    size_t capacity = 0;
   };
 
   Blocks() = default;
@@ -27,7 +28,8 @@ class BatchMemory::Blocks {
   Block get(size_t num_bytes) {
     const std::lock_guard lock(mutex_);
     const auto smaller = [](const Block& a, const Block& b) { return a.capacity < b.capacity; };
-    // The one that came back last is warm; of those that fit, the smallest.
+    // Prefers the smallest block that fits. The last one returned is probably still in the CPU's
+    // cache.
     auto best = free_.end();
     for (auto it = free_.begin(); it != free_.end(); ++it) {
       if (it->capacity < num_bytes) continue;
@@ -39,7 +41,7 @@ class BatchMemory::Blocks {
       return found;
     }
     const auto largest = std::max_element(free_.begin(), free_.end(), smaller);
-    if (largest != free_.end()) {  // the new one takes its place
+    if (largest != free_.end()) {  // the new block replaces it
       release(*largest);
       free_.erase(largest);
     }

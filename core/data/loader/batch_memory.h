@@ -1,6 +1,6 @@
 #pragma once
-// Memory of batches, used again once a batch is gone: no step asks the heap or the system for tens
-// of megabytes, and the heap gets no holes of that size.
+// Reuses the memory of batches. No step then asks the heap or the system for tens of megabytes, and
+// the heap is not fragmented.
 
 #include <ATen/core/Tensor.h>
 
@@ -12,15 +12,15 @@ namespace s2s::data {
 class BatchMemory {
  public:
   BatchMemory();
-  /// Tensors that are still held keep their memory.
+  /// Tensors that are still in use keep their memory.
   ~BatchMemory();
   BatchMemory(const BatchMemory&) = delete;
   BatchMemory& operator=(const BatchMemory&) = delete;
 
-  /// A float tensor [num_rows, num_columns] on the CPU, not initialized. Its memory comes back when
-  /// nobody holds it or a part of it any more. Thread-safe. Errors: std::bad_alloc.
+  /// Returns an uninitialized float tensor [num_rows, num_columns] on the CPU. Its memory returns
+  /// to the pool when the tensor and all its views are gone. Thread-safe. Errors: std::bad_alloc.
   at::Tensor take(int64_t num_rows, int64_t num_columns);
-  /// Gives what is not in use to the system, and from now on what comes back.
+  /// Returns unused memory to the system, now and in the future.
   void keep_nothing();
 
  private:

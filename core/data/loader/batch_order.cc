@@ -42,10 +42,11 @@ std::optional<PlannedBatch> BatchOrder::next() {
   return std::nullopt;
 }
 
-/// Bad cuts met for this rank's last batch, or before, were told of with it.
-void BatchOrder::keep_bad(bool were_told) {
+/// Keeps the bad cuts for this rank's next batch, unless they were already reported with an earlier
+/// one.
+void BatchOrder::keep_bad(bool were_reported) {
   std::vector<BadCut> more = unread_.take();
-  if (were_told) return;
+  if (were_reported) return;
   const std::lock_guard lock(mutex_);
   std::move(more.begin(), more.end(), std::back_inserter(bad_));
 }

@@ -45,8 +45,9 @@ CutPtr select_channel(const CutPtr& cut, const Config& selector) {
 
 // ---- Speed.
 
-/// The k-th of the n passes that lhotse opens over one source in each pass of its own. Shards count
-/// a pass when it ends (their n passes are alike), everything else when it begins.
+/// The pass numbers that lhotse uses when it opens n passes over one source in each of its own
+/// passes; this is the k-th. Shards count a pass when it ends, so their n passes are alike. All
+/// other sources count a pass when it begins.
 class PassOf : public OneSource {
  public:
   PassOf(StreamPtr source, int64_t part, int64_t num_parts)
@@ -61,10 +62,10 @@ class PassOf : public OneSource {
   int64_t part_, num_parts_;
 };
 
-/// `open` gets the number of the pass.
+/// `open` is called with the number of the pass.
 StreamPtr at_three_speeds(const std::function<OpenedInput(int64_t)>& open) {
   std::vector<StreamPtr> parts;
-  int64_t part = 2;  // mux, with its seed of 0, draws the last one first, then the one before
+  int64_t part = 2;  // mux has seed 0 and draws the sources from the last to the first
   for (const double factor : {1.0, 0.9, 1.1}) {
     OpenedInput opened = open(part);
     StreamPtr stream =
@@ -185,7 +186,7 @@ std::optional<double> number_of(const CustomFields& fields, const std::string& n
   return std::nullopt;
 }
 
-/// Fields of turns and of cuts that are filtered by; only plain cuts are.
+/// Whether the marks of turns and cuts pass the filters. Only plain cuts are filtered.
 bool passes_marks(const Cut& whole, const CutBatchesOptions& o) {
   const Cut& cut = without_silence(whole);
   if (cut.kind != Cut::Kind::kMono) return true;
@@ -238,7 +239,7 @@ StreamPtr with_noise(StreamPtr source, const DatasetScope& scope, int64_t first_
   return mix_in_noise(std::move(source), open_noise(scope), options);
 }
 
-/// What comes before the speeds; `pass`: of several in each pass.
+/// Applies the changes that come before the change of speed. `pass`: which of several passes it is.
 OpenedInput first_changes(OpenedInput opened, const DatasetScope& scope, int64_t pass) {
   const CutBatchesOptions& o = scope.options;
   StreamPtr& stream = opened.stream;

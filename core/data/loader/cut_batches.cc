@@ -23,7 +23,7 @@ struct LoaderSet {
   InputNode input;
 };
 
-/// They may stand in a set, where nobody reads them: the block's count.
+/// Options of sources. In a set they have no effect, because those of the block apply.
 std::vector<std::string> names_of_source_options() {
   std::vector<std::string> names;
   for (const OptionRow& row : list_options<CutsSourceOptions>()) names.push_back(row.name);
@@ -90,7 +90,7 @@ class Reader {
     return parse_input(block, input, findings_);
   }
 
-  /// What NeMo shares among the sets is the block's.
+  /// Reads a set. Options that NeMo shares among sets are taken from the block.
   LoaderSet read_set(const std::string& name) {
     const std::string path = context_.path + "." + name;
     const Config& own = *block_.find(name);
@@ -200,7 +200,7 @@ class LoaderBatches : public CutBatches {
     if (text.empty()) return begin_epoch(0);
     try {
       const std::string json = unpacked_state(text, context_.path);
-      // Groups of groups give some levels each; buffers of cuts are lists of short numbers.
+      // The state is nested once per group of groups; buffers of cuts are lists of short numbers.
       constexpr JsonLimit kState{.any_values = 200'000, .bytes_per_value = 2, .depth = 1024};
       const auto state = parse_foreign_json<StreamState>(json, kState);
       if (state.at("version").get<int>() != 1) {
@@ -230,9 +230,9 @@ class LoaderBatches : public CutBatches {
                  kFnvStart ^ sampler_->fingerprint());
   }
 
-  std::shared_ptr<const Cut> make(const std::vector<int64_t>& token) const override {
-    // Parts of packed rows are named by tokens of what is packed.
-    return is_packed_ ? unpacked_->make(token) : sampler_->make(token);
+  std::shared_ptr<const Cut> make(const std::vector<int64_t>& key) const override {
+    // The parts of a packed row have keys of the unpacked stream.
+    return is_packed_ ? unpacked_->make(key) : sampler_->make(key);
   }
 
   void visit_cuts(const std::function<bool(const Cut&)>& visit) const override {
@@ -253,7 +253,7 @@ class LoaderBatches : public CutBatches {
     return stream;
   }
 
-  /// An endless source of which no cut passes the filters would be searched without end.
+  /// Throws if no cut of a set passes the filters; an endless source would be searched forever.
   void check_sets() {
     is_checked_ = true;
     for (const LoaderSet& set : sets_) {
@@ -267,11 +267,11 @@ class LoaderBatches : public CutBatches {
     batch.epoch = epoch_;
     for (CutItem& item : sampled.items) {
       if (is_packed_) {
-        batch.rows.push_back(packed_row(item.token, item.cut));
+        batch.rows.push_back(packed_row(item.key, item.cut));
         continue;
       }
       BatchRow row;
-      row.cuts.push_back({std::move(item.token), std::move(item.cut), 0});
+      row.cuts.push_back({std::move(item.key), std::move(item.cut), 0});
       batch.rows.push_back(std::move(row));
     }
     return batch;
@@ -286,7 +286,7 @@ class LoaderBatches : public CutBatches {
   bool repeats_ = true;
   bool at_end_ = false;
   bool is_checked_ = false;
-  bool is_empty_ = true;  // the pass has given nothing yet
+  bool is_empty_ = true;  // this pass has not given a batch yet
   int64_t epoch_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// From a `train_ds` block to batches of cuts: what the data source `cuts` is made of, and what
-// tools (`data inspect`, `bench data`) share with it.
+// Opens a `train_ds` block as batches of cuts. The data source `cuts` and tools (`data inspect`,
+// `bench data`) use it.
 
 #include <cstdint>
 #include <functional>
@@ -18,76 +18,80 @@
 
 namespace s2s::data {
 
-/// What a block of options is opened with. `data_size` consecutive batches share a bucket; the
-/// tokenizer counts tokens for filters and 2-D buckets; `data_rank` and `entropy` are not used.
+/// The context of a block. `data_size` consecutive batches share a bucket. The tokenizer counts
+/// tokens for filters and 2-D buckets. `data_rank` and `entropy` are not used.
 struct CutBatchesContext : DataContext {
   bool allow_infinite = true;  // false: one pass (validation)
-  /// For seeds that say "trng": a number that is the same on all ranks, another at every start. A
-  /// position is one of the order that it led to. Empty: 0.
+  /// Returns the value of seeds that say "trng": a number that is equal on all ranks and differs
+  /// between starts. A saved position belongs to one such number. If it is empty, the number is 0.
   std::function<uint64_t()> draw_entropy;
-  /// Added to every seed of the block: another order for each restart that asks for it.
+  /// Added to every seed of the block; a restart that asks for another order sets it.
   uint64_t seed_shift = 0;
-  /// Told of each cut that its files do not give (a line that is none, a shard that is cut off),
-  /// which is left out. By any thread, and again whenever it is met. Empty: it is thrown.
+  /// Called for each cut that its files do not give (a broken line, a truncated shard), which is
+  /// left out. Any thread may call it, and it is called each time the cut is met. If it is empty,
+  /// the error is thrown.
   std::function<void(const Error&)> on_bad = {};
-  /// Conversations stay what they are (streams/prompt_cut.h), in place of duplex dialogues.
+  /// Keeps conversations as they are (streams/prompt_cut.h) instead of making duplex dialogues.
   bool as_prompts = false;
-  /// What counts for the size of batches, in place of seconds and tokens (`batch_duration` and the
-  /// bounds of buckets). Empty: seconds.
+  /// Measures cuts for `batch_duration` and for bounds of buckets, in place of seconds and tokens.
+  /// If it is empty, the measure is seconds.
   CutMeasure measure = {};
 };
 
-/// A cut of a batch, cheap to hold: its token names it.
+/// A cut of a batch. It takes little memory, because its key identifies it.
 struct BatchedCut {
-  std::vector<int64_t> token;
-  std::shared_ptr<const Cut> cut;  // null: CutBatches::make has it
-  int64_t first_frame = 0;         // of the row, where it begins
+  std::vector<int64_t> key;
+  std::shared_ptr<const Cut> cut;  // null: call CutBatches::make
+  int64_t first_frame = 0;         // of the row, where the cut begins
 };
 
-/// One cut as it is, or several one after the other on the frame grid (`concatenate`).
+/// One cut, or several cuts one after the other on the frame grid (`concatenate`).
 struct BatchRow {
   std::vector<BatchedCut> cuts;
-  int64_t num_frames = 0;  // whole length; 0: the only cut's own duration
+  int64_t num_frames = 0;  // length of the row; 0: the duration of the only cut
 };
 
-/// A batch of the global order; its cuts are made from their tokens, in any thread.
+/// A batch of the global order. Its cuts can be made from their keys in any thread.
 struct BatchOfCuts {
   std::vector<BatchRow> rows;
-  int64_t bucket = -1;  // -1: no buckets
+  int64_t bucket = -1;  // -1: there are no buckets
   int64_t epoch = 0;
 };
 
-/// The batches of a set in one order that every data rank shares. One thread at a time calls what
-/// is not const.
+/// The batches of a set, in one order that all data ranks share. Functions that are not const are
+/// called by one thread at a time.
 class CutBatches {
  public:
   virtual ~CutBatches() = default;
-  /// The next batch of the global order, epoch after epoch; nothing at the end of one pass.
+  /// Returns the next batch of the global order, epoch after epoch, or nothing at the end of a
+  /// single pass.
   virtual std::optional<BatchOfCuts> next() = 0;
-  /// A text of what `next` gives from here on, the same bytes whenever the position is the same.
-  /// May take a while (milliseconds): tokens of all waiting cuts.
+  /// Returns the position as text; equal positions give equal bytes. It may take milliseconds,
+  /// because it contains the keys of all waiting cuts.
   virtual std::string state() const = 0;
-  /// Instant. `""`: the first batch. The state is one of the same fingerprint.
+  /// Moves to a position without reading cuts. `""` is the first batch. The state has to come from
+  /// a set with the same fingerprint.
   /// Errors: [data/state].
   virtual void restore(const std::string& state) = 0;
-  /// Goes to the first batch of an epoch, for data that has changed since a state was written.
+  /// Moves to the first batch of an epoch, for data that has changed since a state was saved.
   virtual void begin_epoch(int64_t epoch) = 0;
-  /// Epoch whose batches `next` gives.
+  /// The epoch of the batches that `next` gives.
   virtual int64_t epoch() const = 0;
-  /// Changes when data or options do that the order depends on.
+  /// Changes when data or options change that the order depends on.
   virtual uint64_t fingerprint() const = 0;
-  /// Safe from several threads, also while another calls `next`.
-  virtual std::shared_ptr<const Cut> make(const std::vector<int64_t>& token) const = 0;
-  /// Every cut of one pass, filtered and changed as in training, source after source, not shuffled,
-  /// until `visit` returns false. Opens the files anew.
+  /// Makes the cut of a key. Thread-safe, also while another thread calls `next`.
+  virtual std::shared_ptr<const Cut> make(const std::vector<int64_t>& key) const = 0;
+  /// Opens the files again and visits every cut of one pass, source after source and without
+  /// shuffling. The cuts are filtered and changed as in training. Stops when `visit` returns false.
   virtual void visit_cuts(const std::function<bool(const Cut&)>& visit) const = 0;
 };
 
-/// Opens the set of a block in NeMo's terms (input_cfg, shar_path, cuts_path, batch_duration,
-/// bucket_duration_bins, ...; core/docs/start/data.md). Errors: all findings of the block together.
+/// Opens the set of a block that has NeMo's options (input_cfg, shar_path, cuts_path,
+/// batch_duration, bucket_duration_bins, ...; core/docs/start/data.md).
+/// Errors: all findings of the block together.
 std::unique_ptr<CutBatches> open_cut_batches(const DatasetBlock& block,
                                              const CutBatchesContext& context);
-/// Reads the block, too.
+/// Reads the block and opens its set.
 std::unique_ptr<CutBatches> open_cut_batches(const Config& options,
                                              const CutBatchesContext& context);
 

@@ -13,7 +13,7 @@
 namespace s2s::data {
 namespace {
 
-/// Turns whose texts a language model is made from.
+/// Maximum number of turns whose texts are collected for a language model.
 constexpr size_t kMaxTexts = 200000;
 
 const Tokenizer& tokenizer_of(const DataContext& context) {
@@ -28,7 +28,7 @@ std::string where(const DataContext& context) {
 
 std::string hex(uint64_t number) { return fmt::format("{:016x}", number); }
 
-/// The first row of a batch, without its padding.
+/// Returns the first row of a batch without its padding.
 Batch first_row(const Batch& batch) {
   Batch row;
   for (const BatchTensor& tensor : kBatchTensors) {
@@ -63,10 +63,10 @@ CutsSource::CutsSource(const CutsSourceOptions& options, const BatchSpec& spec,
     return entropy_;
   };
   if (bad_cuts_.are_allowed()) {
-    context_.on_bad = [this](const Error& error) { unread_.hear(error); };
+    context_.on_bad = [this](const Error& error) { unread_.add(error); };
   }
   open();
-  // A set without end is one of training.
+  // An endless set is one for training.
   if (spec.data.augmentation.any() && options.repeat && !parts_.kind) {
     augmenter_ = std::make_unique<BatchAugmenter>(spec.data, context, tokenizer_.special_ids());
   }
@@ -83,7 +83,7 @@ void CutsSource::open() {
 }
 
 void CutsSource::check() {
-  if (parts_.kind) {  // it looks at its cuts when it loads them
+  if (parts_.kind) {  // a RowKind checks its cuts when it loads them
     bad_cuts_.add(unread_at_open_, context_.warn);
     return;
   }
@@ -100,7 +100,7 @@ void CutsSource::check() {
   if (check_set(*batches_, rules) == kCheckedCuts) return;
   batches_->next();  // throws when a small set does not make a batch
   batches_->restore("");
-  // A file that was opened now is not opened again, and would not tell again.
+  // The files that were opened now are not opened again, so keep what was found in them.
   for (BadCut& bad : unread_.take()) unread_at_open_.push_back(std::move(bad));
   bad_cuts_.add(unread_at_open_, context_.warn);
 }
@@ -122,9 +122,10 @@ std::optional<LoadedBatch> CutsSource::pull() {
   return loaded;
 }
 
-/// A batch of which no row is left is not left out itself: ranks take their steps together. In its
-/// place stands the first row of this rank's next batch that has one, whatever was read before.
-Batch CutsSource::stand_in() {
+/// Replaces a batch of which no row is left. It cannot be left out, because all ranks take their
+/// steps together. The replacement is the first row of this rank's next batch that has one,
+/// independent of what was read before.
+Batch CutsSource::replacement() {
   for (size_t i = 0;; ++i) {
     if (i == held_.size()) {
       std::optional<LoadedBatch> ahead = pull();
@@ -146,14 +147,15 @@ std::optional<Batch> CutsSource::next() {
       held_.pop_front();
     }
     if (!loaded) {
-      if (position_ < order_->end().value_or(0)) position_ += axis_.size;  // others had a batch
+      /// Other ranks had a batch.
+      if (position_ < order_->end().value_or(0)) position_ += axis_.size;
       return std::nullopt;
     }
     position_ += axis_.size;
     epoch_ = loaded->round_epoch;
     order_->forget_before(position_ - axis_.size);
     if (loaded->batch) return std::move(loaded->batch);
-    if (options_.repeat) return stand_in();
+    if (options_.repeat) return replacement();
   }
 }
 
@@ -183,7 +185,7 @@ void CutsSource::go_to(Snapshot from, int64_t begin) {
   position_ = begin;
 }
 
-/// Seeds and the number of ranks as they were when the state was written.
+/// Opens the set with the seeds and the number of ranks that it had when the state was written.
 void CutsSource::reopen_for(const SourceState& state) {
   const bool same_entropy = !state.entropy || *state.entropy == entropy_;
   if (state.entropy) entropy_ = *state.entropy;
@@ -191,19 +193,19 @@ void CutsSource::reopen_for(const SourceState& state) {
   if (same_entropy && same_ranks && state.restarts == restarts_) return;
   context_.data_size = state.data_size;
   restarts_ = state.restarts;
-  // Lhotse adds the epoch to a seed: a restart's seeds are far from those of all epochs.
+  // Lhotse adds the epoch to a seed, so a restart shifts seeds by more than any number of epochs.
   context_.seed_shift = static_cast<uint64_t>(restarts_) * 1000003;
   open();
 }
 
-/// Which batches follow a snapshot may depend on the number of ranks (buckets in step): those that
-/// were handed out are passed over as they were planned, the others are planned for the ranks of
-/// now.
-Snapshot CutsSource::deal_out_anew(const SourceState& state) {
+/// Continues with another number of ranks. The batches after a snapshot may depend on this number
+/// (all ranks use the same bucket). The batches that were already given are planned for the old
+/// number and skipped; the batches after them are planned for the new number.
+Snapshot CutsSource::plan_for_new_ranks(const SourceState& state) {
   batches_->restore(state.from.state);
   for (int64_t i = state.from.at; i < state.batches; ++i) {
     batches_->next();
-    if (i <= state.batches - state.data_size) unread_.take();  // rank 0 has told of them
+    if (i <= state.batches - state.data_size) unread_.take();  // rank 0 has reported them
   }
   Snapshot exact{state.batches, batches_->state()};
   context_.data_size = axis_.size;
@@ -223,14 +225,14 @@ void CutsSource::restore(const std::string& text) {
   }
   reopen_for(state);
   epoch_ = state.epoch;
-  if (axis_.rank > 0) state.left_out.clear();  // a checkpoint keeps rank 0's
+  if (axis_.rank > 0) state.left_out.clear();  // a checkpoint has the list of rank 0
   bad_cuts_.restore(std::move(state.left_out));
   const bool same = text.empty() || state.order == hex(batches_->fingerprint());
   if (!same && !reshuffles && !options_.allow_changed_data) {
     throw loader_errors::changed_data(context_.path);
   }
   if (same && !reshuffles) {
-    if (state.data_size != axis_.size) state.from = deal_out_anew(state);
+    if (state.data_size != axis_.size) state.from = plan_for_new_ranks(state);
     batches_->restore(state.from.state);
     go_to(std::move(state.from), state.batches);
   } else {
@@ -254,7 +256,7 @@ std::vector<std::string> CutsSource::texts() {
     }
     return texts.size() < kMaxTexts;
   });
-  unread_.take();  // batches tell of them
+  unread_.take();  // they are reported with their batches
   return texts;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The data source `cuts`: batches of a set of cuts, loaded ahead by threads.
+// The data source `cuts`: batches of a set of cuts, which threads load ahead.
 
 #include <deque>
 #include <functional>
@@ -20,11 +20,11 @@
 
 namespace s2s::data {
 
-/// Where cuts and their audio come from.
+/// Where a source gets its cuts and their audio from.
 struct SourceParts {
   std::function<std::unique_ptr<CutBatches>(const CutBatchesContext&)> open;
   std::unique_ptr<AudioLoader> audio;
-  std::shared_ptr<const RowKind> kind = {};  // null: batches of the duplex model
+  std::shared_ptr<const RowKind> kind = {};  // null: batches for the duplex model
 };
 
 class CutsSource : public DataSource {
@@ -44,9 +44,9 @@ class CutsSource : public DataSource {
   void check();
   LoadingPool& pool();
   std::optional<LoadedBatch> pull();
-  Batch stand_in();
+  Batch replacement();
   void reopen_for(const SourceState& state);
-  Snapshot deal_out_anew(const SourceState& state);
+  Snapshot plan_for_new_ranks(const SourceState& state);
   void go_to(Snapshot from, int64_t begin);
   Snapshot snapshot() const;
 
@@ -57,22 +57,22 @@ class CutsSource : public DataSource {
   DataAxis axis_;
   uint64_t entropy_;
   bool uses_entropy_ = false;
-  int64_t restarts_ = 0;  // that asked for another order
+  int64_t restarts_ = 0;  // number of restarts that asked for another order
   BadCuts bad_cuts_;
   UnreadCuts unread_;
-  std::vector<BadCut> unread_at_open_;  // by whoever opens files; batches do not tell of them
+  std::vector<BadCut> unread_at_open_;  // found while files were opened, and reported at once
 
   SourceParts parts_;
   std::unique_ptr<CutBatches> batches_;
-  std::unique_ptr<BatchAugmenter> augmenter_;  // null: nothing is changed
+  std::unique_ptr<BatchAugmenter> augmenter_;  // null: batches are not changed
   std::unique_ptr<RowLoader> loader_;
 
-  int64_t position_ = 0;  // batches of the order that all data ranks together were given
-  int64_t epoch_ = 0;     // of the last of them that rank 0 was given
-  Snapshot from_;         // where `batches_` was put
+  int64_t position_ = 0;  // number of batches that all data ranks together were given
+  int64_t epoch_ = 0;     // of the last batch that rank 0 was given
+  Snapshot from_;         // position of `batches_` when `pool_` was opened
   std::unique_ptr<BatchOrder> order_;
-  std::deque<LoadedBatch> held_;  // taken from the pool, not yet handed out
-  /// Last, so that its threads end before what they read.
+  std::deque<LoadedBatch> held_;  // taken from the pool, but not returned yet
+  /// The last member, so that its threads end before the members that they use.
   std::unique_ptr<LoadingPool> pool_;
 };
 

@@ -237,7 +237,7 @@ void CutBatchesOptions::visit_unused(OptionVisitor& v) {
 DatasetBlock read_dataset_block(const Config& block, const std::string& path) {
   DatasetBlock out{block, {}, {}};
   std::vector<std::string> known = names_of_sets(block);
-  known.emplace_back("name");  // which component it is
+  known.emplace_back("name");  // names the component
   OptionReader(block, path, out.findings, known).read(out.options);
   return out;
 }

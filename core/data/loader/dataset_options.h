@@ -1,6 +1,6 @@
 #pragma once
-// Options of a data set's block: what the source `cuts` does with its batches, and how its cuts
-// become batches (NeMo's LhotseDataLoadingConfig, with its names and defaults, and ours).
+// Options of a data set's block: those of the source `cuts`, and those that say how cuts become
+// batches. The latter are NeMo's LhotseDataLoadingConfig, with its names and defaults, and our own.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace s2s::data {
 
-/// How batches are loaded and handed out. A set inside of a `multi_config` block has none of them.
+/// How batches are loaded and given to the ranks. A set of a `multi_config` block has none of them.
 struct CutsSourceOptions {
   bool repeat = true;
   std::optional<int64_t> sample_rate;
@@ -29,7 +29,7 @@ struct CutsSourceOptions {
   void visit(OptionVisitor& v);
 };
 
-/// Several cuts of the set, one after the other, as one sequence.
+/// Options of `concatenate`: several cuts of the set in one row, one after the other.
 struct PackOptions {
   double max_duration = 0;
   double gap = 0;
@@ -123,7 +123,7 @@ struct CutBatchesOptions {
   double clipping_prob_hard = 0.5;
   double clipping_prob = 0.5;
 
-  // Accepted, without a use here.
+  // Accepted for NeMo's configurations, but without effect.
   bool use_lhotse = true;
   bool cuda_expandable_segments = true;
   bool pretokenize = true;
@@ -159,19 +159,19 @@ struct DatasetOptions {
   }
 };
 
-/// A data set's block of the configuration, read.
+/// A data set's block after reading.
 struct DatasetBlock {
   Config config;
   DatasetOptions options;
-  Findings findings;  // mistakes in the options; whoever opens the set adds others and throws
+  Findings findings;  // mistakes in the options; opening the set adds others and throws
 };
 DatasetBlock read_dataset_block(const Config& block, const std::string& path);
 
-/// Names of the sets of a `multi_config` block: its keys whose values are maps and that are no
-/// options; none without `multi_config: true`.
+/// Names of the sets of a `multi_config` block: its keys with maps as values that are not options.
+/// Empty unless the block says `multi_config: true`.
 std::vector<std::string> names_of_sets(const Config& block);
 
-/// What the user should know: options that have been given and do nothing here, and why.
+/// Says which of the given options have no effect here, and why.
 std::vector<std::string> option_notes(const CutBatchesOptions& options, const std::string& path);
 
 }  // namespace s2s::data

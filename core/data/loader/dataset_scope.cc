@@ -40,7 +40,7 @@ int64_t count_tokens(const Cut& cut, const Tokenizer& tokenizer) {
   int64_t count = 0;
   if (cut.kind == Cut::Kind::kMixed) {
     for (const MixTrack& track : cut.tracks) {
-      // Tracks with a level of their own are noise, which NeMo adds when it has counted.
+      // Tracks with their own level are noise. NeMo counts before it adds noise.
       if (!track.mute && !track.snr_db) count += count_tokens(*track.cut, tokenizer);
     }
     return count;

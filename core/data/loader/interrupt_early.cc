@@ -1,4 +1,4 @@
-// Turns of the agent that the user interrupts.
+// Lets the user interrupt turns of the agent.
 
 #include <ATen/ATen.h>
 
@@ -9,13 +9,14 @@
 namespace s2s::data {
 namespace {
 
-/// A turn of the agent and the words after which it can be cut off.
+/// A turn of the agent, and the words after which it can be interrupted.
 struct LongTurn {
-  int64_t end = 0;  // of its EOS
+  int64_t end = 0;  // frame of its EOS
   std::vector<int64_t> words;
 };
 
-/// Turns with a word more than `overlap` frames before their EOS.  tokens: int64 [T] of the CPU.
+/// Finds turns with a word more than `overlap` frames before their EOS. tokens: int64 [T] on the
+/// CPU.
 std::vector<LongTurn> long_turns(const at::Tensor& tokens_T, const InterruptionRules& rules) {
   const auto* const begin = tokens_T.const_data_ptr<int64_t>();
   const auto* const end = begin + tokens_T.numel();
@@ -35,7 +36,7 @@ std::vector<LongTurn> long_turns(const at::Tensor& tokens_T, const InterruptionR
   return turns;
 }
 
-/// Moves what stands from `from` up to `end` to `to`.
+/// Moves the elements [from, end) to `to`.
 void move_to_front(at::Tensor row_T, int64_t from, int64_t end, int64_t to) {
   if (end <= from) return;
   row_T.slice(0, to, to + end - from).copy_(row_T.slice(0, from, end).clone());

@@ -12,7 +12,7 @@
 namespace s2s::data {
 namespace {
 
-/// A row while it grows.
+/// A row to which cuts are being added.
 struct Joined {
   std::vector<CutKey> parts;
   Cut cut;
@@ -33,37 +33,36 @@ class JoinSampler : public OneSampler {
     for (CutItem& item : batch->items) {
       Joined row;
       row.cut = *cut_of_item(item);
-      row.parts.push_back(std::move(item.token));
+      row.parts.push_back(std::move(item.key));
       rows.push_back(std::move(row));
     }
     batch->items.clear();
     for (Joined& row : join(std::move(rows))) {
-      batch->items.push_back({token_of(row), finished(std::move(row.cut))});
+      batch->items.push_back({key_of(row), finished(std::move(row.cut))});
     }
     return batch;
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const int64_t count = take_front(token, static_cast<int64_t>(token.size()));
+  CutPtr make(CutKeyView key) const override {
+    const int64_t count = take_front(key, static_cast<int64_t>(key.size()));
     Cut cut;
     for (int64_t i = 0; i < count; ++i) {
-      const auto length =
-          static_cast<size_t>(take_front(token, static_cast<int64_t>(token.size())));
-      const CutPtr part = source().make(token.first(length));
-      token = token.subspan(length);
+      const auto length = static_cast<size_t>(take_front(key, static_cast<int64_t>(key.size())));
+      const CutPtr part = source().make(key.first(length));
+      key = key.subspan(length);
       cut = i == 0 ? *part : joined(cut, *part);
     }
     return finished(std::move(cut));
   }
 
  private:
-  static CutKey token_of(const Joined& row) {
-    CutKey token = {static_cast<int64_t>(row.parts.size())};
+  static CutKey key_of(const Joined& row) {
+    CutKey key = {static_cast<int64_t>(row.parts.size())};
     for (const CutKey& part : row.parts) {
-      token.push_back(static_cast<int64_t>(part.size()));
-      token.insert(token.end(), part.begin(), part.end());
+      key.push_back(static_cast<int64_t>(part.size()));
+      key.insert(key.end(), part.begin(), part.end());
     }
-    return token;
+    return key;
   }
 
   Cut joined(const Cut& cut, const Cut& next) const {

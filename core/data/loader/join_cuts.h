@@ -1,5 +1,5 @@
 #pragma once
-// Cuts of a batch joined to longer ones.
+// Joins cuts of a batch to longer ones.
 
 #include <optional>
 
@@ -9,13 +9,14 @@ namespace s2s::data {
 
 struct JoinOptions {
   double gap_s = 0.1;
-  double duration_factor = 1;      // of the longest cut: the longest row
-  std::optional<double> db_norm;   // loudness of each part
-  bool merge_supervisions = true;  // one turn for all of a row
+  double duration_factor = 1;      // longest row, as a multiple of the longest cut
+  std::optional<double> db_norm;   // loudness that each part gets
+  bool merge_supervisions = true;  // one turn for the whole row
 };
 
-/// The shortest cuts behind the longest that have room. Token: number of parts, of each its length
-/// and token.   Source: lhotse CutConcatenate; NeMo _normalize_loudness, _merge_supervisions.
+/// Appends the shortest cuts of a batch to the longest ones that have room.
+/// Key: number of parts, then length and key of each part.
+/// Source: lhotse CutConcatenate; NeMo _normalize_loudness, _merge_supervisions.
 SamplerPtr join_cuts(SamplerPtr source, const JoinOptions& options);
 
 }  // namespace s2s::data

@@ -24,13 +24,13 @@ Error options(const std::string& path, const std::string& problem, const std::st
 Error concatenate(const std::string& path, const std::string& problem);
 /// [data/no-tokenizer] `option` counts tokens.
 Error no_tokenizer(const std::string& path, const std::string& option);
-/// [data/no-tokenizer] The text channels need one.
+/// [data/no-tokenizer] The text channels need a tokenizer.
 Error no_tokenizer(const std::string& path);
 /// [data/empty] A pass gave no batch.
 Error no_batches(const std::string& path, int64_t num_discarded);
-/// [data/augmentation-files] `in_folders`: wave files are looked for one folder deeper.
+/// [data/augmentation-files] `in_folders`: wave files are expected in subfolders.
 Error augmentation_files(const std::string& key, const std::string& folder, bool in_folders);
-/// [data/unreadable-audio] A file of noise or of an impulse response.
+/// [data/unreadable-audio] A file of noise or of an impulse response cannot be read.
 Error augmentation_audio(const std::string& file, const std::string& reason);
 /// [data/early-interruption]
 Error early_interruption();
@@ -46,28 +46,28 @@ Error bad_state(const std::string& path, const std::string& reason);
 Error bad_state(const std::string& path, const std::string& state, const std::string& reason);
 /// [data/state]
 Error changed_data(const std::string& path);
-/// [data/alt-text] `value`: what the custom field has, or one of its texts.
+/// [data/alt-text] `value`: the custom field, or one of its texts.
 Error alt_text(const Cut& cut, const std::string& value);
 /// [data/channel]
 Error channel(const Cut& cut, const std::string& problem);
-/// [data/too-many-bad] `where`: the options' path, and the data rank where there are several.
-/// `bad`: one line for each bad cut.
+/// [data/too-many-bad] `where`: the options' path, and the data rank if there are several. `bad`
+/// has one line for each bad cut.
 Error too_many_bad(const std::string& where, int64_t limit, const std::vector<std::string>& bad);
-/// [data/too-long] The cut would be a row of more than `longest_s`.
+/// [data/too-long] The cut would be a row longer than `longest_s`.
 Error too_long(const Cut& cut, double longest_s);
 /// [data/long-text] `message` is what long_text returned.
 Error too_long_text(const std::string& message);
 
-/// A warning or the message of an error, as data.long_text says: text does not fit its turn.
+/// Text of a warning or, if data.long_text asks for it, of an error: a text does not fit its turn.
 std::string long_text(const std::string& path, const TokenChannelCounts& counts, const Cut& first,
                       const DuplexDataOptions& data);
-/// A warning: the `count`-th bad cut, of at most `limit`.
+/// Text of a warning: the `count`-th bad cut, of at most `limit`, was left out.
 std::string left_out(const std::string& where, int64_t count, int64_t limit,
                      const std::string& reason);
-/// A warning.
+/// Text of a warning: texts were cut off.
 std::string text_cut_off(const std::string& path, const TokenChannelCounts& counts,
                          const Cut& first);
-/// A warning: `count` cuts have the id of another; `again` is the first of them.
+/// Text of a warning: `count` cuts have the id of another cut; `again` is the first of them.
 std::string duplicate_ids(const std::string& path, int64_t count, const Cut& again,
                           const std::string& first_place);
 

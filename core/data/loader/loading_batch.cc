@@ -9,12 +9,13 @@
 namespace s2s::data {
 namespace {
 
-/// How long a row is, is in its cut. One that cannot be made says so when the row is loaded.
+/// Makes the first cut, which says how long the row is. If it cannot be made, loading the row fails
+/// with the reason.
 void make_first_cut(BatchRow& row, const CutBatches& batches) {
   BatchedCut& first = row.cuts.front();
   if (first.cut || row.num_frames > 0) return;
   try {
-    first.cut = batches.make(first.token);
+    first.cut = batches.make(first.key);
   } catch (const Error&) {
   }
 }
@@ -74,7 +75,7 @@ void LoadingBatch::place(size_t row, LoadedRow& loaded) {
   loaded.target_S = target_audio_->row(row);
 }
 
-/// `is_in_place`: all rows are there, with their audio where the batch has it.
+/// `is_in_place`: the audio of all rows is already at its final position.
 Batch LoadingBatch::collated(std::vector<LoadedRow> rows, bool is_in_place) const {
   if (!is_in_place) return collate_rows(std::move(rows), sources_.loader.pad());
   for (LoadedRow& row : rows) row.source_S = row.target_S = at::empty({0}, at::kFloat);
@@ -86,7 +87,7 @@ Batch LoadingBatch::collated(std::vector<LoadedRow> rows, bool is_in_place) cons
   return batch;
 }
 
-/// Of a RowKind.
+/// For batches of a RowKind.
 LoadedBatch LoadingBatch::finish_contents(LoadedBatch loaded, bool leave_out) const {
   std::vector<const RowContent*> good;
   for (const LoadResult& row : rows_) {

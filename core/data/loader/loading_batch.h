@@ -1,5 +1,5 @@
 #pragma once
-// A batch whose rows are being loaded, in any order and by several threads.
+// A batch whose rows are loaded in any order and by several threads.
 // Shape letters: B rows, S samples.
 
 #include <ATen/core/Tensor.h>
@@ -17,21 +17,22 @@
 namespace s2s::data {
 
 struct LoadedBatch {
-  std::optional<Batch> batch;  // nothing: no row of it is good
-  std::vector<BadCut> bad;     // met while planning, then in the order of the rows
+  std::optional<Batch> batch;  // nothing: no row is good
+  std::vector<BadCut> bad;     // from planning, then in the order of the rows
   int64_t round_epoch = 0;
 };
 
-/// A batch's audio in one role, written row by row where the batch has it.
+/// The audio of a batch for one role. Each row is written to its final position.
 class AudioRows {
  public:
-  /// `lengths`: samples of each row; one at least.
+  /// `lengths` has the samples of each row and is not empty.
   AudioRows(std::vector<int64_t> lengths, BatchMemory& memory);
 
-  /// Copies a row's samples [S] and writes zeros behind them; false, and nothing is done, when
-  /// they are not as many as was said. Different rows at the same time are safe.
+  /// Copies a row's samples [S] and fills the rest of the row with zeros. Returns false and does
+  /// nothing if the number of samples differs from the expected length. Different rows may be
+  /// written at the same time.
   bool put(size_t row, const at::Tensor& samples_S) const;
-  /// The row [S], in place.
+  /// The row [S]; it shares memory with the batch.
   at::Tensor row(size_t row) const;
   const at::Tensor& audio_BS() const { return audio_BS_; }
   /// int64 [B].
@@ -42,7 +43,7 @@ class AudioRows {
   at::Tensor audio_BS_;
 };
 
-/// What rows are loaded with. All must live on.
+/// What rows are loaded with. All members must outlive the batch.
 struct RowSources {
   const CutBatches& batches;
   const RowLoader& loader;
@@ -54,10 +55,11 @@ class LoadingBatch {
   LoadingBatch(PlannedBatch planned, const RowSources& sources);
 
   size_t num_rows() const { return rows_.size(); }
-  /// Loads a row; its audio goes where the batch will have it, so that no more than the row that
-  /// is being loaded is ever held twice. Different rows at the same time are safe.
+  /// Loads a row and writes its audio to its final position, so that only the row that is being
+  /// loaded is in memory twice. Different rows may be loaded at the same time.
   void load(size_t row);
-  /// Once all rows are loaded. `leave_out`: without its bad rows; else a bad cut makes it bad.
+  /// Makes the batch after all rows are loaded. With `leave_out`, bad rows are left out; without
+  /// it, a bad cut makes the batch bad.
   LoadedBatch finish(bool leave_out);
 
  private:
@@ -70,7 +72,7 @@ class LoadingBatch {
   std::vector<LoadResult> rows_;
   std::once_flag has_audio_;
   std::optional<AudioRows> source_audio_, target_audio_;
-  std::vector<char> is_in_place_;  // not bool: written by several threads
+  std::vector<char> is_in_place_;  // not bool, because several threads write it
 };
 
 }  // namespace s2s::data

@@ -10,8 +10,8 @@
 
 namespace s2s::data {
 
-/// What a thread threw, as values: an exception's reference count lives in the C++ library, where
-/// the thread sanitizer cannot see it.
+/// An error of a thread, stored as values. The reference count of an exception is in the C++
+/// library, where the thread sanitizer cannot see it.
 struct LoadingPool::Failure {
   std::optional<BadCut> error;
   bool is_memory = false;
@@ -22,9 +22,9 @@ struct LoadingPool::Failure {
     if (is_memory) throw std::bad_alloc();
     throw std::runtime_error(defect);
   }
-  /// Null when `action` went well.
+  /// Returns null if `action` succeeds.
   static std::unique_ptr<Failure> of(const std::function<void()>& action) {
-    auto failure = std::make_unique<Failure>();  // before there is no memory for it
+    auto failure = std::make_unique<Failure>();  // allocated first, in case memory runs out
     try {
       action();
       return nullptr;
@@ -41,12 +41,13 @@ struct LoadingPool::Failure {
   }
 };
 
-/// A batch on its way. One worker loads a row; the last one makes the batch.
+/// A batch that is being loaded. Each row is loaded by one worker; the worker of the last row makes
+/// the batch.
 struct LoadingPool::Slot {
   Slot(PlannedBatch planned, const RowSources& sources)
       : loading(std::in_place, std::move(planned), sources), remaining(loading->num_rows()) {}
 
-  std::optional<LoadingBatch> loading;  // until it is done
+  std::optional<LoadingBatch> loading;  // set until the batch is done
   // Guarded by the pool's mutex.
   size_t remaining;
   bool done = false;
@@ -66,7 +67,7 @@ LoadingPool::LoadingPool(BatchOrder& order, const CutBatches& batches, const Row
 
 LoadingPool::~LoadingPool() = default;
 
-/// Also when a thread of the team has thrown: `take` must not wait for what it would have done.
+/// Also called when a thread of the team has thrown, because `take` must not wait for its work.
 void LoadingPool::stop() {
   {
     const std::lock_guard lock(mutex_);
@@ -103,12 +104,12 @@ std::optional<LoadedBatch> LoadingPool::take() {
   });
   if (stopping_) {
     lock.unlock();
-    threads_.join();  // throws what a thread has thrown
+    threads_.join();  // throws the error of a thread
     throw std::runtime_error("the threads that load data have ended");
   }
   if (slots_.empty()) {
     if (plan_failure_) plan_failure_->raise();
-    memory_.keep_nothing();  // a validation set waits long for its next pass
+    memory_.keep_nothing();  // a validation set is not used for a long time
     return std::nullopt;
   }
   const std::shared_ptr<Slot> slot = std::move(slots_.front());

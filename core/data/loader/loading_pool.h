@@ -1,6 +1,6 @@
 #pragma once
-// Batches planned and loaded ahead of the one who takes them. Rows, not batches, are shared out
-// among the threads, so that one long cut holds nobody else.
+// Plans and loads batches ahead of their use. Threads share rows, not batches, so one long cut
+// delays no other row.
 
 #include <condition_variable>
 #include <cstdint>
@@ -20,24 +20,24 @@
 namespace s2s::data {
 
 struct PoolOptions {
-  int64_t num_workers = 1;  // 0: no thread at all, `take` does the work
-  int64_t max_batches = 4;  // that are planned and not yet taken
-  bool leave_out = false;   // batches without their bad rows; false: a bad cut makes the batch bad
+  int64_t num_workers = 1;  // 0: no threads, `take` does the work
+  int64_t max_batches = 4;  // planned and not yet taken
+  bool leave_out = false;   // leaves out bad rows; false: a bad cut makes the batch bad
   bool pin_memory = false;
 };
 
 class LoadingPool {
  public:
-  /// All must live on. Begins to load at once. Errors: [run/threads].
+  /// All arguments must outlive the pool. Loading begins at once. Errors: [run/threads].
   LoadingPool(BatchOrder& order, const CutBatches& batches, const RowLoader& loader,
               const PoolOptions& options);
-  /// Waits for the rows that are being loaded; the others are dropped.
+  /// Waits for the rows that are being loaded and drops the rest.
   ~LoadingPool();
   LoadingPool(const LoadingPool&) = delete;
   LoadingPool& operator=(const LoadingPool&) = delete;
 
-  /// The next batch of the order, whichever thread was done first; nothing at the end. Throws what
-  /// planning or loading threw.
+  /// Returns the next batch of the order, even if a later batch was done first; nothing at the end.
+  /// Throws the errors of planning and loading.
   std::optional<LoadedBatch> take();
 
  private:
@@ -63,13 +63,13 @@ class LoadingPool {
   std::condition_variable has_room_;
   std::condition_variable has_job_;
   std::condition_variable has_batch_;
-  // All guarded by mutex_.
+  // All members below are guarded by mutex_.
   std::deque<std::shared_ptr<Slot>> slots_;
   std::deque<Job> jobs_;
   bool has_ended_ = false;
   bool stopping_ = false;
   std::unique_ptr<Failure> plan_failure_;
-  ThreadTeam threads_;  // the first that goes: they use all above
+  ThreadTeam threads_;  // destroyed first, because the threads use all members above
 };
 
 }  // namespace s2s::data

@@ -24,10 +24,10 @@ class MappedSampler : public OneSampler {
     for (CutItem& item : batch->items) {
       const CutPtr cut = cut_of_item(item);
       const std::vector<int64_t> drawn = draws_(*cut, random_);
-      CutKey token = {static_cast<int64_t>(drawn.size())};
-      token.insert(token.end(), drawn.begin(), drawn.end());
-      token.insert(token.end(), item.token.begin(), item.token.end());
-      item.token = std::move(token);
+      CutKey key = {static_cast<int64_t>(drawn.size())};
+      key.insert(key.end(), drawn.begin(), drawn.end());
+      key.insert(key.end(), item.key.begin(), item.key.end());
+      item.key = std::move(key);
       item.cut = drawn.empty() ? cut : function_(cut, drawn);
     }
     return batch;
@@ -49,10 +49,10 @@ class MappedSampler : public OneSampler {
     random_.restore(state_field<std::string>(state, "random"));
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const auto count = static_cast<size_t>(take_front(token, static_cast<int64_t>(token.size())));
-    const CutPtr cut = source().make(token.subspan(count));
-    return count == 0 ? cut : function_(cut, token.first(count));
+  CutPtr make(CutKeyView key) const override {
+    const auto count = static_cast<size_t>(take_front(key, static_cast<int64_t>(key.size())));
+    const CutPtr cut = source().make(key.subspan(count));
+    return count == 0 ? cut : function_(cut, key.first(count));
   }
 
  private:
@@ -76,7 +76,7 @@ uint64_t OneSampler::fingerprint() const {
 }
 
 CutPtr OneSampler::cut_of_item(const CutItem& item) const {
-  return item.cut ? item.cut : source_->make(item.token);
+  return item.cut ? item.cut : source_->make(item.key);
 }
 
 SamplerPtr map_batches_with_draws(SamplerPtr source, CutDraws draws, CutDrawsFunction function,

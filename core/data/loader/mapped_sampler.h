@@ -1,5 +1,5 @@
 #pragma once
-// Samplers whose batches are changed.
+// Samplers that change the batches of other samplers.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace s2s::data {
 
-/// A sampler of the batches of one other.
+/// A sampler that gives the batches of another one.
 class OneSampler : public BatchSampler {
  public:
   OneSampler(SamplerPtr source, std::string name)
@@ -30,12 +30,13 @@ class OneSampler : public BatchSampler {
 };
 
 struct BatchDraws {
-  std::string name;  // of what the functions depend on
-  int64_t seed = 0;  // before epoch 0; the generator runs on
+  std::string name;  // says what the functions depend on
+  int64_t seed = 0;  // before epoch 0; later epochs continue drawing
 };
 
-/// Cuts changed by what is drawn for each, in the order of the batches; those for which nothing is
-/// drawn stay.   Token: number of draws, the draws, the source's.
+/// Changes each cut by numbers that are drawn for it, in the order of the batches. Cuts for which
+/// nothing is drawn are unchanged.
+/// Key: number of draws, the draws, the source's key.
 SamplerPtr map_batches_with_draws(SamplerPtr source, CutDraws draws, CutDrawsFunction function,
                                   const BatchDraws& options);
 

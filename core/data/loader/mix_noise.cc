@@ -17,9 +17,9 @@
 namespace s2s::data {
 namespace {
 
-constexpr double kMargin = 0.05;  // s; lhotse's, so that no piece has no frames
+constexpr double kMargin = 0.05;  // s; lhotse's margin, so that no piece has 0 frames
 
-/// A piece of noise: from where in its cut; below 0: all of it.
+/// A piece of noise. A negative offset means the whole cut.
 struct Piece {
   CutItem item;
   double offset_s = -1;
@@ -40,16 +40,16 @@ class NoiseStream : public OneSource {
     std::optional<CutItem> item = source().next();
     if (!item) return std::nullopt;
     if (random_.uniform(0, 1) > options_.share) {
-      item->token = with_front(0, std::move(item->token));
+      item->key = with_front(0, std::move(item->key));
       return item;
     }
     const CutPtr cut = cut_of(*item, source());
     const double snr_db = random_.uniform(options_.min_snr_db, options_.max_snr_db);
     std::vector<Piece> pieces = draw_pieces(round_time(cut->duration_s - kMargin));
     CutPtr mixed = mixed_cut(cut, pieces, snr_db);
-    CutKey token = token_of(pieces, snr_db);
-    token.insert(token.end(), item->token.begin(), item->token.end());
-    return CutItem{std::move(token), std::move(mixed)};
+    CutKey key = key_of(pieces, snr_db);
+    key.insert(key.end(), item->key.begin(), item->key.end());
+    return CutItem{std::move(key), std::move(mixed)};
   }
 
   void rewind(int64_t epoch) override {
@@ -64,7 +64,7 @@ class NoiseStream : public OneSource {
     StreamState state = OneSource::state();
     state["noise"] = noise_->state();
     state["random"] = random_.state();
-    state["buffer"] = packed_tokens(buffer_);
+    state["buffer"] = packed_keys(buffer_);
     state["filling"] = is_filling_;
     return state;
   }
@@ -73,45 +73,44 @@ class NoiseStream : public OneSource {
     OneSource::restore(state);
     noise_->restore(state_part(state, "noise"));
     random_.restore(state_field<std::string>(state, "random"));
-    buffer_ = unpacked_tokens(state_field<std::string>(state, "buffer"));
+    buffer_ = unpacked_keys(state_field<std::string>(state, "buffer"));
     is_filling_ = state_field<bool>(state, "filling");
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const int64_t count = take_front(token, int64_t{1} << 32);
-    if (count == 0) return source().make(token);
-    const double snr_db = std::bit_cast<double>(take_any(token));
+  CutPtr make(CutKeyView key) const override {
+    const int64_t count = take_front(key, int64_t{1} << 32);
+    if (count == 0) return source().make(key);
+    const double snr_db = std::bit_cast<double>(take_any(key));
     std::vector<Piece> pieces;
     for (int64_t i = 0; i < count; ++i) {
       Piece piece;
-      piece.offset_s = std::bit_cast<double>(take_any(token));
-      const auto length =
-          static_cast<size_t>(take_front(token, static_cast<int64_t>(token.size())));
-      piece.item.token.assign(token.begin(), token.begin() + static_cast<ptrdiff_t>(length));
-      token = token.subspan(length);
+      piece.offset_s = std::bit_cast<double>(take_any(key));
+      const auto length = static_cast<size_t>(take_front(key, static_cast<int64_t>(key.size())));
+      piece.item.key.assign(key.begin(), key.begin() + static_cast<ptrdiff_t>(length));
+      key = key.subspan(length);
       pieces.push_back(std::move(piece));
     }
-    return mixed_cut(source().make(token), pieces, snr_db);
+    return mixed_cut(source().make(key), pieces, snr_db);
   }
 
   std::optional<int64_t> size() const override { return source().size(); }
 
  private:
-  static int64_t take_any(CutKeyView& token) {
-    if (token.empty()) throw stream_errors::damaged_state("a token is cut off");
-    const int64_t number = token[0];
-    token = token.subspan(1);
+  static int64_t take_any(CutKeyView& key) {
+    if (key.empty()) throw stream_errors::damaged_state("a key is cut off");
+    const int64_t number = key[0];
+    key = key.subspan(1);
     return number;
   }
 
-  static CutKey token_of(const std::vector<Piece>& pieces, double snr_db) {
-    CutKey token = {static_cast<int64_t>(pieces.size()), std::bit_cast<int64_t>(snr_db)};
+  static CutKey key_of(const std::vector<Piece>& pieces, double snr_db) {
+    CutKey key = {static_cast<int64_t>(pieces.size()), std::bit_cast<int64_t>(snr_db)};
     for (const Piece& piece : pieces) {
-      token.push_back(std::bit_cast<int64_t>(piece.offset_s));
-      token.push_back(static_cast<int64_t>(piece.item.token.size()));
-      token.insert(token.end(), piece.item.token.begin(), piece.item.token.end());
+      key.push_back(std::bit_cast<int64_t>(piece.offset_s));
+      key.push_back(static_cast<int64_t>(piece.item.key.size()));
+      key.insert(key.end(), piece.item.key.begin(), piece.item.key.end());
     }
-    return token;
+    return key;
   }
 
   CutItem take_noise() {
@@ -120,7 +119,8 @@ class NoiseStream : public OneSource {
     return std::move(*item);
   }
 
-  /// lhotse's streaming_shuffle of an endless stream, with the generator of everything else.
+  /// As lhotse's streaming_shuffle of an endless stream; it shares the generator with the other
+  /// draws.
   CutItem next_noise() {
     for (;;) {
       CutItem item = take_noise();

@@ -11,7 +11,7 @@
 namespace s2s::data {
 namespace {
 
-constexpr int64_t kShuffleBuffer = 20000;  // lhotse's, where NeMo's is null
+constexpr int64_t kShuffleBuffer = 20000;  // lhotse's default, for NeMo's null
 
 bool is_whole(double value) { return std::fabs(value - std::nearbyint(value)) < 1e-6; }
 
@@ -23,7 +23,7 @@ bool has_buckets(const CutBatchesOptions& o) {
   return o.use_bucketing || !o.bucket_batch_size.empty() || !o.bucket_duration_bins.is_null();
 }
 
-/// numpy.linspace without its ends.
+/// numpy.linspace without both ends.
 std::vector<double> even_bins(double begin, double end, int64_t num_buckets) {
   const double step = (end - begin) / static_cast<double>(num_buckets);
   std::vector<double> bins;
@@ -158,7 +158,7 @@ SamplerPtr open_sampler(StreamPtr source, const DatasetScope& scope) {
   const CutBatchesOptions& o = scope.options;
   const auto rule = pack_rule(scope);
   if (rule) {
-    // Cuts are shuffled before they are packed.
+    // Shuffling comes before packing.
     if (o.shuffle) {
       ShuffleOptions shuffling;
       shuffling.buffer_size = o.shuffle_buffer_size.value_or(kShuffleBuffer);
@@ -180,7 +180,7 @@ SamplerPtr open_sampler(StreamPtr source, const DatasetScope& scope) {
   options.bins = bucket_bins(scope);
   options.num_buckets = o.num_buckets;
   options.num_cuts_for_bins = o.num_cuts_for_bins_estimate;
-  // As lhotse, which takes NeMo's shuffle_buffer_size for more of the same.
+  // Lhotse adds NeMo's shuffle_buffer_size to the buffer of buckets.
   options.buffer_size = o.bucket_buffer_size + o.shuffle_buffer_size.value_or(0);
   options.bucket_group = scope.context->data_size;
   options.limits = limits_of(o);

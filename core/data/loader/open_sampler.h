@@ -1,5 +1,5 @@
 #pragma once
-// The sampler that a block's options ask for.
+// Opens the sampler that a block's options ask for.
 
 #include "loader/dataset_scope.h"
 #include "loader/pack_rows.h"
@@ -7,17 +7,19 @@
 
 namespace s2s::data {
 
-/// What is wrong with options that are fine one by one.
+/// Finds contradictions between options that are valid one by one.
 void check_batches(const DatasetScope& scope, Findings& findings);
 
-/// Bounds of buckets: given ones, or evenly from min_duration to max_duration; empty: estimate.
+/// Returns the bounds of buckets: the given ones, or evenly spaced ones from min_duration to
+/// max_duration. Empty: they have to be estimated.
 /// Errors: [data/bins].   Source: NeMo determine_bucket_duration_bins.
 Bins bucket_bins(const DatasetScope& scope);
 
-/// The whole of `concatenate`; nothing: cuts stay alone. Errors: [data/concatenate].
+/// Returns the rule of `concatenate`, or nothing if cuts are not packed. Errors:
+/// [data/concatenate].
 std::optional<PackRule> pack_rule(const DatasetScope& scope);
 
-/// Batches of `source`, whose cuts have been changed and filtered.
+/// Samples batches from `source`, whose cuts are already changed and filtered.
 SamplerPtr open_sampler(StreamPtr source, const DatasetScope& scope);
 
 }  // namespace s2s::data

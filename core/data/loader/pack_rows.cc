@@ -41,9 +41,9 @@ class PackStream : public OneSource {
     const auto done = at_end_ ? open_.begin() : fullest();
     Row row = std::move(*done);
     open_.erase(done);
-    CutKey token = token_of(row);
+    CutKey key = key_of(row);
     CutPtr cut = row_cut(row);
-    return CutItem{std::move(token), std::move(cut)};
+    return CutItem{std::move(key), std::move(cut)};
   }
 
   void rewind(int64_t epoch) override {
@@ -58,8 +58,8 @@ class PackStream : public OneSource {
     state["random"] = random_.state();
     state["at_end"] = at_end_;
     std::vector<CutItem> rows;
-    for (const Row& row : open_) rows.push_back({token_of(row), nullptr});
-    state["open"] = packed_tokens(rows);
+    for (const Row& row : open_) rows.push_back({key_of(row), nullptr});
+    state["open"] = packed_keys(rows);
     return state;
   }
 
@@ -68,34 +68,34 @@ class PackStream : public OneSource {
     random_.restore(state_field<std::string>(state, "random"));
     at_end_ = state_field<bool>(state, "at_end");
     open_.clear();
-    for (const CutItem& item : unpacked_tokens(state_field<std::string>(state, "open"))) {
-      open_.push_back(row_of(item.token));
+    for (const CutItem& item : unpacked_keys(state_field<std::string>(state, "open"))) {
+      open_.push_back(row_of(item.key));
     }
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const Row row = row_of(token);
+  CutPtr make(CutKeyView key) const override {
+    const Row row = row_of(key);
     return row_cut(row);
   }
 
  private:
-  static CutKey token_of(const Row& row) {
-    CutKey token = {row.num_frames, static_cast<int64_t>(row.items.size())};
+  static CutKey key_of(const Row& row) {
+    CutKey key = {row.num_frames, static_cast<int64_t>(row.items.size())};
     for (size_t i = 0; i < row.items.size(); ++i) {
-      const CutKey& part = row.items[i].token;
-      token.push_back(row.begin_frames[i]);
-      token.push_back(static_cast<int64_t>(part.size()));
-      token.insert(token.end(), part.begin(), part.end());
+      const CutKey& part = row.items[i].key;
+      key.push_back(row.begin_frames[i]);
+      key.push_back(static_cast<int64_t>(part.size()));
+      key.insert(key.end(), part.begin(), part.end());
     }
-    return token;
+    return key;
   }
 
-  static Row row_of(CutKeyView token) {
-    const BatchRow batch_row = packed_row(token, nullptr);
+  static Row row_of(CutKeyView key) {
+    const BatchRow batch_row = packed_row(key, nullptr);
     Row row;
     row.num_frames = batch_row.num_frames;
     for (const BatchedCut& part : batch_row.cuts) {
-      row.items.push_back({part.token, nullptr});
+      row.items.push_back({part.key, nullptr});
       row.begin_frames.push_back(part.first_frame);
     }
     return row;
@@ -165,17 +165,17 @@ StreamPtr pack(StreamPtr source, const PackRule& rule) {
   return std::make_unique<PackStream>(std::move(source), rule);
 }
 
-BatchRow packed_row(CutKeyView token, const CutPtr& cut) {
+BatchRow packed_row(CutKeyView key, const CutPtr& cut) {
   BatchRow row;
-  row.num_frames = take_front(token, std::numeric_limits<int64_t>::max());
-  const int64_t count = take_front(token, std::numeric_limits<int64_t>::max());
+  row.num_frames = take_front(key, std::numeric_limits<int64_t>::max());
+  const int64_t count = take_front(key, std::numeric_limits<int64_t>::max());
   for (int64_t i = 0; i < count; ++i) {
     BatchedCut part;
-    part.first_frame = take_front(token, row.num_frames);
-    const int64_t length = take_front(token, static_cast<int64_t>(token.size()));
-    const CutKeyView own = token.first(static_cast<size_t>(length));
-    part.token.assign(own.begin(), own.end());
-    token = token.subspan(own.size());
+    part.first_frame = take_front(key, row.num_frames);
+    const int64_t length = take_front(key, static_cast<int64_t>(key.size()));
+    const CutKeyView own = key.first(static_cast<size_t>(length));
+    part.key.assign(own.begin(), own.end());
+    key = key.subspan(own.size());
     if (cut) part.cut = cut->tracks[static_cast<size_t>(i)].cut;
     row.cuts.push_back(std::move(part));
   }

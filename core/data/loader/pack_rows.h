@@ -1,5 +1,5 @@
 #pragma once
-// Several cuts one after the other in one row, on the frame grid (`concatenate`).
+// Packs several cuts into one row, one after the other on the frame grid (`concatenate`).
 
 #include <cstdint>
 #include <vector>
@@ -18,16 +18,19 @@ struct PackRule {
   int64_t seed = 0;
 };
 
-/// Frames that a cut occupies: whole, none of its audio is lost.
+/// Number of frames that a cut occupies, rounded up so that no audio is lost.
 int64_t frames_of(double duration_s, double frame_length_s);
 
-/// Rows of the source's cuts, in their order: each cut goes into the open row that it fills best,
-/// or opens one; when too many are open, the fullest is done. A cut longer than a row stands alone.
-/// A row is a mixed cut of its parts; its id names them and their frames, "first@0+second@62".
-/// Token: frames, number of parts, and of each its first frame and its length and token.
+/// Packs the source's cuts in their order. Each cut is added to the open row that it fills best, or
+/// it opens a new row. When too many rows are open, the fullest one is complete. A cut longer than
+/// a row gets its own row.
+/// A row is a mixed cut of its parts. Its id names the parts and their first frames:
+/// "first@0+second@62".
+/// Key: frames of the row, number of parts, for each part its first frame, the length of its key
+/// and its key.
 StreamPtr pack(StreamPtr source, const PackRule& rule);
 
-/// The parts of a row that `pack` made. `cut` may be null.
-BatchRow packed_row(CutKeyView token, const CutPtr& cut);
+/// Returns the parts of a row that `pack` made. `cut` may be null.
+BatchRow packed_row(CutKeyView key, const CutPtr& cut);
 
 }  // namespace s2s::data

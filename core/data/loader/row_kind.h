@@ -1,5 +1,5 @@
 #pragma once
-// Rows and batches of other models than the duplex model, made from the same sets of cuts.
+// Interface for rows and batches of models other than the duplex model, made from the same sets.
 
 #include <memory>
 #include <vector>
@@ -10,19 +10,19 @@
 
 namespace s2s::data {
 
-/// A loaded row; the kind that made it knows what it is.
+/// A loaded row. Only the RowKind that made it knows its type.
 class RowContent {
  public:
   virtual ~RowContent() = default;
 };
 
-/// What a source makes of the cuts of a batch. Thread-safe.
+/// Converts the cuts of a batch to rows and batches. Thread-safe.
 class RowKind {
  public:
   virtual ~RowKind() = default;
-  /// Errors: those of the cut, with the exit code of data.
+  /// Errors: those of the cut, with the exit code of data errors.
   virtual std::unique_ptr<RowContent> load(const Cut& cut, AudioLoader& audio) const = 0;
-  /// At least one row, each made by `load`.
+  /// Makes a batch of at least one row; `load` made each of them.
   virtual Batch collate(const std::vector<const RowContent*>& rows) const = 0;
   /// A batch of the first row of `batch`, without its padding.
   virtual Batch first_row(const Batch& batch) const = 0;

@@ -9,14 +9,14 @@
 namespace s2s::data {
 namespace {
 
-/// What names a cut that cannot be made.
-std::string name_of(const std::vector<int64_t>& token) {
+/// Names a cut that cannot be made, by its key.
+std::string name_of(const std::vector<int64_t>& key) {
   std::string name = "cut";
-  for (const int64_t number : token) name += " " + std::to_string(number);
+  for (const int64_t number : key) name += " " + std::to_string(number);
   return name;
 }
 
-/// A row's cuts, kept while they are read.
+/// The cuts of a row, which are kept while they are read.
 struct MadeRow {
   CutSequence sequence;
   std::vector<std::shared_ptr<const Cut>> cuts;
@@ -61,9 +61,9 @@ std::optional<BadCut> RowLoader::trouble_with(const CutSequence& sequence) const
 LoadResult RowLoader::load_content(const BatchRow& row, const CutBatches& batches) const {
   LoadResult result;
   const BatchedCut& planned = row.cuts.front();
-  std::string id = name_of(planned.token);
+  std::string id = name_of(planned.key);
   try {
-    const std::shared_ptr<const Cut> cut = planned.cut ? planned.cut : batches.make(planned.token);
+    const std::shared_ptr<const Cut> cut = planned.cut ? planned.cut : batches.make(planned.key);
     id = cut->id;
     if (cut->duration_s > rules_.longest_cut_s) {
       throw loader_errors::too_long(*cut, rules_.longest_cut_s);
@@ -83,11 +83,11 @@ LoadResult RowLoader::load(const BatchRow& row, const CutBatches& batches) const
   made.sequence.num_frames = row.num_frames;
   for (const BatchedCut& planned : row.cuts) {
     try {
-      made.cuts.push_back(planned.cut ? planned.cut : batches.make(planned.token));
+      made.cuts.push_back(planned.cut ? planned.cut : batches.make(planned.key));
       made.sequence.parts.push_back({made.cuts.back().get(), planned.first_frame});
     } catch (const Error& error) {
       if (error.exit_code() != ExitCode::kData) throw;
-      result.bad.push_back(bad_cut(name_of(planned.token), error));
+      result.bad.push_back(bad_cut(name_of(planned.key), error));
     }
   }
   const auto try_to_load = [&] {

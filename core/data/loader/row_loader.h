@@ -1,5 +1,5 @@
 #pragma once
-// From a planned row to its audio and tokens, and what is wrong with its cuts.
+// Loads the audio and tokens of a planned row, and collects what is wrong with its cuts.
 
 #include <cstdint>
 #include <limits>
@@ -15,7 +15,7 @@
 
 namespace s2s::data {
 
-/// Why a cut cannot be used: an Error as values, which cross threads without shared counts.
+/// Why a cut cannot be used: the values of an Error, which can cross threads without shared counts.
 struct BadCut {
   std::string id;
   ExitCode code = ExitCode::kData;
@@ -29,11 +29,11 @@ BadCut bad_cut(std::string id, const Error& error);
 
 struct LoadResult {
   std::optional<LoadedRow> row;         // nothing: no cut of the row can be used
-  std::unique_ptr<RowContent> content;  // in place of `row`, of a RowKind
+  std::unique_ptr<RowContent> content;  // in place of `row` if there is a RowKind
   std::vector<BadCut> bad;
 };
 
-/// Samples of a row.
+/// Numbers of samples of a row.
 struct RowLengths {
   int64_t source = 0;
   int64_t target = 0;
@@ -43,26 +43,27 @@ class RowLoader {
  public:
   struct Rules {
     BatchSpec spec;
-    std::string path;  // of the data set's options, for messages
+    std::string path;  // of the data set's options, in messages
     bool allow_no_turns = false;
     bool leave_out = false;  // false: one bad cut makes the row bad
     double longest_cut_s = std::numeric_limits<double>::infinity();
-    const RowKind* kind = nullptr;              // null: rows of the duplex model
-    const BatchAugmenter* augmenter = nullptr;  // null: batches stay as they are
+    const RowKind* kind = nullptr;              // null: rows for the duplex model
+    const BatchAugmenter* augmenter = nullptr;  // null: batches are not changed
   };
-  /// Both must live on.
+  /// Both references must outlive the loader.
   RowLoader(Rules rules, const Tokenizer& tokenizer, AudioLoader& audio);
 
-  /// Thread-safe. Of several cuts in one row, the good ones are kept: where a bad one was is
-  /// silence. Errors: those that are not about data.
+  /// Loads a row. Thread-safe. If only some cuts of a row are bad, the good ones are kept and
+  /// silence replaces the bad ones.
+  /// Errors: those that are not about data.
   LoadResult load(const BatchRow& row, const CutBatches& batches) const;
-  /// What `load` gives for a row whose first cut is made, or that has a length in frames; else 0,
-  /// as for a row that is longer than a cut may be.
+  /// Returns the lengths that `load` would give, for a row whose first cut is made or whose number
+  /// of frames is known. Otherwise 0, and also for a row that is longer than a cut may be.
   RowLengths lengths(const BatchRow& row) const;
-  /// Null: rows of the duplex model.
+  /// Null for rows of the duplex model.
   const RowKind* kind() const { return rules_.kind; }
   const BatchAugmenter* augmenter() const { return rules_.augmenter; }
-  /// Token for padding.
+  /// The token that pads rows.
   int64_t pad() const { return tokenizer_.special_ids().pad; }
 
  private:

@@ -12,7 +12,7 @@
 namespace s2s::data {
 namespace {
 
-/// Whoever made the data should know what a text that does not fit costs.
+/// Counts texts that do not fit their turns, for a warning to the maker of the data.
 class TextReport {
  public:
   void add(const Cut& cut, const SetCheck& check) {
@@ -25,7 +25,7 @@ class TextReport {
     counts_ += more;
   }
 
-  void tell(const SetCheck& check) const {
+  void report(const SetCheck& check) const {
     if (first_long_) {
       const std::string message =
           loader_errors::long_text(check.path, counts_, *first_long_, check.spec.data);
@@ -44,7 +44,8 @@ class TextReport {
   std::unique_ptr<Cut> first_cut_off_;
 };
 
-/// Ids that stand at two places. A place that is read twice (weights, several sets) is none.
+/// Finds cuts with equal ids at different places. Reading one place twice is allowed (weights,
+/// several sets).
 class Ids {
  public:
   void add(const Cut& cut) {
@@ -55,7 +56,7 @@ class Ids {
     first_place_ = known->second;
   }
 
-  void tell(const SetCheck& check) const {
+  void report(const SetCheck& check) const {
     if (!again_ || !check.warn) return;
     check.warn(loader_errors::duplicate_ids(check.path, num_again_, *again_, first_place_));
   }
@@ -95,8 +96,8 @@ int64_t check_set(const CutBatches& batches, const SetCheck& check) {
     throw bad.empty() ? loader_errors::nothing_left(check.path) : bad.front().error();
   if (check.max_bad == 0) findings.throw_if_any();
   BadCuts(check.max_bad, check.path).add(bad);
-  texts.tell(check);
-  ids.tell(check);
+  texts.report(check);
+  ids.report(check);
   return num_cuts;
 }
 

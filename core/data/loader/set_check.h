@@ -1,6 +1,6 @@
 #pragma once
-// What is looked at before the first batch: the first cuts of a set. Larger sets are checked cut by
-// cut as they are read.
+// Checks the first cuts of a set before training begins. The rest of a larger set is checked cut by
+// cut as it is read.
 
 #include <cstdint>
 #include <functional>
@@ -15,23 +15,23 @@
 namespace s2s::data {
 
 struct SetCheck {
-  std::string path;  // of the data set's options
+  std::string path;  // of the data set's options, in messages
   const BatchSpec& spec;
   const Tokenizer& tokenizer;
   bool allow_no_turns = false;
   double longest_cut_s = std::numeric_limits<double>::infinity();
   bool check_files = true;
-  int64_t max_bad = 0;  // left out later; more of them are an error now
+  int64_t max_bad = 0;  // bad cuts that will be left out; a larger number is an error now
   std::function<void(const std::string&)> warn;
-  std::function<std::vector<BadCut>()> take_unread;  // cuts that the files did not give
+  std::function<std::vector<BadCut>()> take_unread;  // returns cuts that the files did not give
 };
 
-/// Cuts that are looked at.
+/// Maximum number of cuts that are checked.
 constexpr int64_t kCheckedCuts = 20000;
 
-/// Returns the number of cuts that were looked at; kCheckedCuts may not be all.
-/// Errors: [data/empty], all of check_duplex_cuts, [data/too-long], [data/long-text]; warns of text
-/// that does not fit.
+/// Checks the first cuts and returns their number, at most kCheckedCuts. Warns of texts that do not
+/// fit their turns.
+/// Errors: [data/empty], all of check_duplex_cuts, [data/too-long], [data/long-text].
 int64_t check_set(const CutBatches& batches, const SetCheck& check);
 
 }  // namespace s2s::data

@@ -1,5 +1,5 @@
 #pragma once
-// The text that a checkpoint keeps of a source's position.
+// The text of a source's position in a checkpoint.
 
 #include <cstdint>
 #include <optional>
@@ -11,13 +11,13 @@
 namespace s2s::data {
 
 struct SourceState {
-  int64_t batches = 0;  // of the order, that all data ranks together were given
+  int64_t batches = 0;  // number of batches that all data ranks together were given
   int64_t epoch = 0;
-  int64_t data_size = 1;  // ranks for which batches were planned
-  std::string order;      // the set's fingerprint
+  int64_t data_size = 1;  // number of ranks for which batches were planned
+  std::string order;      // fingerprint of the set
   Snapshot from;
-  int64_t restarts = 0;             // that asked for another order
-  std::optional<uint64_t> entropy;  // when seeds asked for it
+  int64_t restarts = 0;             // number of restarts that asked for another order
+  std::optional<uint64_t> entropy;  // if seeds use it
   BadCuts::Listed left_out;
 };
 

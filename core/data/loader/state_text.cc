@@ -14,23 +14,6 @@ constexpr size_t kShortBytes = 400;
 constexpr size_t kMaxBytes = size_t{1} << 30;
 constexpr std::string_view kMark = "z:";
 
-/// Stops at the first character that is no digit. zlib has a checksum that finds other damage.
-std::string from_base64(std::string_view text) {
-  std::string bytes;
-  uint32_t word = 0;
-  int num_bits = 0;
-  for (const char c : text) {
-    const size_t digit = kBase64Digits.find(c);
-    if (digit == std::string_view::npos) break;
-    word = word << 6 | static_cast<uint32_t>(digit);
-    num_bits += 6;
-    if (num_bits < 8) continue;
-    num_bits -= 8;
-    bytes += static_cast<char>(word >> num_bits & 255);
-  }
-  return bytes;
-}
-
 }  // namespace
 
 std::string packed_state(const std::string& json) {
@@ -46,12 +29,14 @@ std::string packed_state(const std::string& json) {
 
 std::string unpacked_state(const std::string& text, const std::string& path) {
   if (!text.starts_with(kMark)) return text;
-  const std::string bytes = from_base64(std::string_view(text).substr(kMark.size()));
+  const auto decoded = from_base64(without_padding(std::string_view(text).substr(kMark.size())));
+  if (!decoded) throw loader_errors::bad_state(path, "it is damaged");
+  const std::string& bytes = *decoded;
   uLongf size = 0;
   for (size_t i = 0; i < 8 && bytes.size() > 8; ++i) {
     size |= static_cast<uLongf>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   }
-  // Of a byte, deflate makes at most 1,032.
+  // Deflate expands one byte to at most 1,032 bytes.
   constexpr uLongf kMostRatio = 1032;
   if (bytes.size() <= 8 || size > kMaxBytes || size / kMostRatio > bytes.size()) {
     throw loader_errors::bad_state(path, "it is cut off");

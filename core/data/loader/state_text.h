@@ -1,11 +1,12 @@
 #pragma once
-// Positions as text: short ones as they are, long ones compressed.
+// Positions as text; long ones are compressed.
 
 #include <string>
 
 namespace s2s::data {
 
-/// "z:" and base64 of what zlib makes of a long text. The same bytes for the same text.
+/// Returns short texts unchanged, and long ones as "z:" and base64 of zlib's output. Equal texts
+/// give equal bytes.
 std::string packed_state(const std::string& json);
 /// Errors: [data/state].
 std::string unpacked_state(const std::string& text, const std::string& path);

@@ -27,10 +27,10 @@ std::vector<Row> sorted_rows(const std::vector<CutSize>& sizes) {
   return rows;
 }
 
-// Three decimals, in single precision.
+// Rounds to three decimals, in single precision.
 float rounded(float length) { return std::nearbyint(length * 1000.0F) / 1000.0F; }
 
-// The rows whose ratio is not too far above the mean.
+// Returns the rows whose ratio is not too far above the mean.
 std::vector<Row> without_outliers(std::span<const Row> rows, double threshold) {
   std::vector<double> ratios;
   for (const Row& row : rows) ratios.push_back(row.ratio());
@@ -41,7 +41,7 @@ std::vector<Row> without_outliers(std::span<const Row> rows, double threshold) {
   const double deviation = std::sqrt(pairwise_sum(std::span<const double>(squares)) / count);
   std::vector<Row> left;
   for (size_t i = 0; i < rows.size(); ++i) {
-    // Where all are alike NeMo divides by zero and fails; nothing is an outlier.
+    // If all ratios are equal, nothing is an outlier; NeMo divides by zero here and fails.
     if (deviation == 0 || (ratios[i] - mean) / deviation <= threshold) left.push_back(rows[i]);
   }
   return left;
@@ -56,7 +56,8 @@ class Estimate {
     find_lengths();
     const float last = options_.max_length ? static_cast<float>(*options_.max_length)
                                            : rounded(rows_.back().length);
-    // Equal bounds, of skewed data, are one bucket with so many times the sub-buckets.
+    // Skewed data can have equal bounds. They become one bucket with the sub-buckets of all of
+    // them.
     int64_t num_joined = 1;
     size_t begin = 0;
     for (size_t i = 0; i < lengths_.size(); ++i) {
@@ -75,7 +76,7 @@ class Estimate {
   }
 
  private:
-  // lengths_, ends_: bounds of buckets of equal total length, and their ends in rows_.
+  // Sets lengths_ and ends_: the bounds of buckets of equal total length, and their ends in rows_.
   void find_lengths() {
     std::vector<float> lengths;
     for (const Row& row : rows_) lengths.push_back(row.length);

@@ -1,4 +1,4 @@
-// Batches of cuts of like length.   Source: lhotse dataset/sampling/dynamic_bucketing.py.
+// Makes batches of cuts of similar length.   Source: lhotse dataset/sampling/dynamic_bucketing.py.
 
 #include <fmt/ranges.h>
 
@@ -21,14 +21,16 @@ namespace {
 
 using BucketTest = std::function<bool(size_t bucket)>;
 
-/// Chooses buckets with a generator of its own, the same several times in a row; where that bucket
-/// has too little, its nearest neighbor that has enough, in turns below and above.
+/// Chooses buckets with its own generator, and keeps each choice for several batches. If the chosen
+/// bucket has too few cuts, it takes the nearest bucket that has enough, alternating between
+/// shorter and longer ones.
 /// Source: lhotse dataset/sampling/dynamic_bucketing.py, algorithm 2 and BucketSelectionState.
 class SyncedBuckets {
  public:
   SyncedBuckets(size_t num_buckets, int64_t group) : num_buckets_(num_buckets), group_(group) {}
   void rewind();
-  /// A bucket that is ready; with `accept_partial`, else one that is not empty; else nothing.
+  /// Returns a bucket that is ready. Without one, returns a bucket that is not empty if
+  /// `accept_partial` is set, or else nothing.
   std::optional<size_t> next(const BucketTest& is_ready, const BucketTest& is_not_empty,
                              bool accept_partial);
   StreamState state() const;
@@ -37,7 +39,7 @@ class SyncedBuckets {
  private:
   struct Choice {
     PythonRandom rng;
-    int64_t bucket = -1;  // -1: none yet
+    int64_t bucket = -1;  // -1: nothing chosen yet
     int64_t num_uses = 0;
   };
   size_t drawn();
@@ -64,7 +66,7 @@ size_t SyncedBuckets::drawn() {
 std::optional<size_t> SyncedBuckets::found(const BucketTest& test) {
   const auto begin = static_cast<int64_t>(drawn());
   const auto count = static_cast<int64_t>(num_buckets_);
-  // begin, -1, +1, -2, +2, ... until both sides are beyond the ends.
+  // Tries begin, -1, +1, -2, +2, ... until both sides are past the ends.
   for (int64_t away = 0; away <= std::max(begin, count - 1 - begin); ++away) {
     for (const int64_t bucket : {begin - away, begin + away}) {
       if (bucket >= 0 && bucket < count && test(static_cast<size_t>(bucket))) {
@@ -80,7 +82,7 @@ std::optional<size_t> SyncedBuckets::next(const BucketTest& is_ready,
   const Choice before = choice_;
   if (const std::optional<size_t> bucket = found(is_ready)) return bucket;
   if (!accept_partial) return std::nullopt;
-  // The second attempt draws what the first did, so that ranks stay alike.
+  // The second attempt repeats the draw of the first, so that all ranks draw equally often.
   choice_ = before;
   return found(is_not_empty);
 }
@@ -181,7 +183,7 @@ class DynamicBucketingSampler : public BatchSampler {
     is_fresh_ = false;
   }
 
-  CutPtr make(CutKeyView token) const override { return source_.stream().make(token); }
+  CutPtr make(CutKeyView key) const override { return source_.stream().make(key); }
 
   uint64_t fingerprint() const override {
     return mixed_fingerprint(description(options_), std::vector{source_.stream().fingerprint()});
@@ -190,8 +192,8 @@ class DynamicBucketingSampler : public BatchSampler {
   SamplerCounts counts() const override { return counts_; }
 
  private:
-  // Everything that reads before the first batch of a pass; not in `rewind`, so that a position
-  // can be restored without reading.
+  // Reads what the first batch of a pass needs. It is not part of `rewind`, so that a position can
+  // be restored without reading.
   void prepare() {
     if (!is_fresh_) return;
     if (!has_bins_) set_bins(options_.bins.empty() ? estimated_bins() : options_.bins);
@@ -217,7 +219,8 @@ class DynamicBucketingSampler : public BatchSampler {
   void set_bins(Bins bins) {
     bins_ = std::move(bins);
     has_bins_ = true;
-    // Lhotse has a last bucket for what is longer than all bounds, also where none may be.
+    // Lhotse always has an extra bucket for cuts that exceed all bounds, even if such cuts are not
+    // allowed.
     buckets_.assign(bins_.lengths.size() + 1, {});
     choice_.emplace(buckets_.size(), options_.bucket_group);
   }
@@ -234,7 +237,7 @@ class DynamicBucketingSampler : public BatchSampler {
     set_bins(std::move(bins));
   }
 
-  // As many cuts as the last batch took out.
+  // Refills the buckets with as many cuts as the last batch took.
   void collect() {
     for (; to_collect_ > 0; --to_collect_) {
       std::optional<SizedItem> item = source_.next();
@@ -257,7 +260,8 @@ class DynamicBucketingSampler : public BatchSampler {
         text(bins_.lengths.back(), bins_.is_2d() ? bins_.num_tokens.back() : 0));
   }
 
-  // Whether a batch with these cuts, in any order, is full. In the fixed case, full by number.
+  // Whether a bucket's cuts, in any order, fill a batch. With fixed batch sizes their number
+  // decides.
   bool is_ready(size_t bucket) const {
     if (const auto* fixed = std::get_if<FixedBatchSizes>(&options_.limits)) {
       return !buckets_[bucket].empty() &&
@@ -277,13 +281,13 @@ class DynamicBucketingSampler : public BatchSampler {
     return choice_->next(ready, not_empty, !options_.drop_last);
   }
 
-  // Whether these cuts are a whole batch.
+  // Whether the counted cuts are a full batch.
   bool is_full(const BatchCount& count, size_t bucket) const {
     const auto* fixed = std::get_if<FixedBatchSizes>(&options_.limits);
     return fixed ? count.num_cuts() >= fixed->sizes[bucket] : count.close_to_exceeding();
   }
 
-  // Takes a batch out of a bucket.
+  // Removes a batch from a bucket.
   SampledBatch taken(size_t number) {
     Bucket& bucket = buckets_[number];
     std::vector<size_t> order(bucket.size());
@@ -313,7 +317,7 @@ class DynamicBucketingSampler : public BatchSampler {
     }
   }
 
-  // At the end, with drop_last.
+  // Called at the end of a pass with drop_last.
   void discard_rest() {
     for (Bucket& bucket : buckets_) {
       if (bucket.empty()) continue;
@@ -334,7 +338,7 @@ class DynamicBucketingSampler : public BatchSampler {
   SamplerCounts counts_;
   int64_t epoch_ = 0;
   int64_t to_collect_ = 0;
-  bool is_fresh_ = true;  // nothing has been read in this pass
+  bool is_fresh_ = true;  // nothing was read in this pass yet
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Batches in the order of the stream.   Source: lhotse dataset/sampling/dynamic.py.
+// Makes batches in the order of the stream.   Source: lhotse dataset/sampling/dynamic.py.
 
 #include <fmt/format.h>
 
@@ -55,7 +55,7 @@ class DynamicCutSampler : public BatchSampler {
     counts_ = restored_counts(state);
   }
 
-  CutPtr make(CutKeyView token) const override { return source_.stream().make(token); }
+  CutPtr make(CutKeyView key) const override { return source_.stream().make(key); }
 
   uint64_t fingerprint() const override {
     return mixed_fingerprint(

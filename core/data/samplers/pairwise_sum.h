@@ -1,5 +1,5 @@
 #pragma once
-// NumPy's sum of an array: in pairs, so that rounding is NumPy's.
+// NumPy's sum of an array. It adds in pairs, so that rounding errors are equal to NumPy's.
 
 #include <algorithm>
 #include <cstddef>

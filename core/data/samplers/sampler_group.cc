@@ -1,4 +1,4 @@
-// Several samplers behind one: in turns, or their batches joined.
+// Combines several samplers: takes turns between them, or joins their batches.
 // Source: lhotse dataset/sampling/round_robin.py, zip.py.
 
 #include <fmt/format.h>
@@ -13,18 +13,18 @@
 namespace s2s::data {
 namespace {
 
-/// Several samplers behind one.
+/// A sampler that combines several others.
 class SamplerGroup : public BatchSampler {
  public:
   explicit SamplerGroup(std::vector<SamplerPtr> samplers) : samplers_(std::move(samplers)) {}
   void rewind(int64_t epoch) override;
   StreamState state() const override;
   void restore(const StreamState& state) override;
-  CutPtr make(CutKeyView token) const override;
+  CutPtr make(CutKeyView key) const override;
   SamplerCounts counts() const override;
 
  protected:
-  /// The sampler's next batch, with its number in front of the tokens.
+  /// Returns the sampler's next batch, and puts the sampler's number in front of the keys.
   std::optional<SampledBatch> next_of(size_t number);
   size_t size() const { return samplers_.size(); }
   uint64_t mixed_with(const std::string& own) const;
@@ -53,9 +53,9 @@ void SamplerGroup::restore(const StreamState& state) {
   for (size_t i = 0; i < samplers_.size(); ++i) samplers_[i]->restore(states[i]);
 }
 
-CutPtr SamplerGroup::make(CutKeyView token) const {
-  const int64_t number = take_front(token, static_cast<int64_t>(samplers_.size()));
-  return samplers_[static_cast<size_t>(number)]->make(token);
+CutPtr SamplerGroup::make(CutKeyView key) const {
+  const int64_t number = take_front(key, static_cast<int64_t>(samplers_.size()));
+  return samplers_[static_cast<size_t>(number)]->make(key);
 }
 
 SamplerCounts SamplerGroup::counts() const {
@@ -68,7 +68,7 @@ std::optional<SampledBatch> SamplerGroup::next_of(size_t number) {
   std::optional<SampledBatch> batch = samplers_[number]->next();
   if (!batch) return std::nullopt;
   for (CutItem& item : batch->items) {
-    item.token = with_front(static_cast<int64_t>(number), std::move(item.token));
+    item.key = with_front(static_cast<int64_t>(number), std::move(item.key));
   }
   return batch;
 }
@@ -151,7 +151,7 @@ class RoundRobinSampler : public SamplerGroup {
     left_in_turn_ = options_.num_ranks;
   }
 
-  // at_: among active_.
+  // at_ is an index into active_.
   void choose() {
     if (!is_random() || active_.size() == 1) {
       at_ = (at_ + 1) % active_.size();

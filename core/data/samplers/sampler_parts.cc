@@ -14,7 +14,7 @@ std::string packed_items(const std::deque<SizedItem>& items) {
   PackedWriter writer;
   writer.add(static_cast<int64_t>(items.size()));
   for (const SizedItem& item : items) {
-    writer.add_all(item.item.token);
+    writer.add_all(item.item.key);
     writer.add_double(item.size.length);
     writer.add(item.size.num_tokens);
   }
@@ -26,7 +26,7 @@ std::deque<SizedItem> unpacked_items(const std::string& text) {
   std::deque<SizedItem> items;
   for (int64_t left = reader.next(); left > 0; --left) {
     SizedItem& item = items.emplace_back();
-    item.item.token = reader.next_all();
+    item.item.key = reader.next_all();
     item.size.length = reader.next_double();
     item.size.num_tokens = reader.next();
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What samplers of streams have in common.
+// Functions and classes that several samplers share.
 
 #include <cstdint>
 #include <deque>
@@ -13,23 +13,24 @@
 
 namespace s2s::data {
 
-/// A waiting cut and what a sampler needs to know of it.
+/// A waiting cut and its size.
 struct SizedItem {
   CutItem item;
   CutSize size;
 };
 
-/// Waiting cuts as short text, and back (tokens and sizes, no cuts).   Errors: [data/position].
+/// Stores waiting cuts as short text (keys and sizes), and reads them back without cuts.
+/// Errors: [data/position].
 std::string packed_items(const std::deque<SizedItem>& items);
 std::deque<SizedItem> unpacked_items(const std::string& text);
 
 StreamState counts_state(const SamplerCounts& counts);
 SamplerCounts restored_counts(const StreamState& state);
 
-/// What the fingerprint has of the options.
+/// The options as text, for the fingerprint.
 std::string description(const SamplerOptions& options);
 
-/// The cuts of a stream, measured.
+/// A stream whose cuts are measured.
 class SizedStream {
  public:
   SizedStream(StreamPtr source, const SamplerOptions& options);
@@ -43,7 +44,7 @@ class SizedStream {
   CutMeasure measure_;
 };
 
-/// Warns once of a batch that a single cut exceeds.
+/// Warns once if a single cut exceeds the limits of a batch.
 class LongCutWarning {
  public:
   explicit LongCutWarning(std::function<void(const std::string&)> warn) : warn_(std::move(warn)) {}
@@ -54,13 +55,13 @@ class LongCutWarning {
   bool has_warned_ = false;
 };
 
-/// Counts the cuts of one batch.   Source: lhotse dataset/sampling/base.py TimeConstraint.
+/// Adds up the cuts of one batch.   Source: lhotse dataset/sampling/base.py TimeConstraint.
 class BatchCount {
  public:
   explicit BatchCount(const BatchLimits& limits) : limits_(&limits) {}
   void add(double length);
   bool exceeded() const;
-  /// One more cut as long as the longest would be too much.
+  /// Whether one more cut of the maximum length would exceed the limits.
   bool close_to_exceeding() const;
   int64_t num_cuts() const { return num_cuts_; }
 
@@ -70,9 +71,9 @@ class BatchCount {
   double longest_ = 0;
 };
 
-/// Errors: [data/batch-limits] when nothing is limited, or by something that is not above 0.
+/// Errors: [data/batch-limits] when there is no limit, or when a limit is not above 0.
 void check_limits(const BatchLimits& limits);
-/// What the fingerprint has of it.
+/// The limits as text, for the fingerprint.
 std::string description(const BatchLimits& limits);
 
 }  // namespace s2s::data

@@ -13,7 +13,7 @@
 namespace s2s::data {
 namespace {
 
-/// Which part has a row, of parts of these sizes; `row` becomes the row in it.
+/// Finds the part that has a row, and makes `row` the row in that part.
 class Parts {
  public:
   void add(int64_t size) { ends_.push_back(total() + size); }
@@ -35,7 +35,7 @@ class ManifestRows : public CutRows {
       files_.push_back(files::open_line_file(
           path, options, "a Shar folder or a file of Lhotse cuts (.jsonl or .jsonl.gz)"));
       const files::LineFile& file = *files_.back();
-      // An empty line at the end is no cut.
+      // An empty last line is not a cut.
       const bool ends_blank = file.size() > 0 && file.line(file.size() - 1).empty();
       parts_.add(file.size() - (ends_blank ? 1 : 0));
       fingerprint_ = fnv1a(std::filesystem::path(path).filename().string(), fingerprint_);

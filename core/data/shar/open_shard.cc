@@ -15,11 +15,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// What a tar has at a row.
+/// What a tar has for a row.
 struct Item {
   const files::TarPairs& tar;
   const files::TarPair& pair;
-  std::string place;  // for messages
+  std::string place;  // in messages
 
   bool is_plain() const { return tar.file().is_plain(); }
   std::shared_ptr<const std::string> bytes() const {
@@ -49,7 +49,7 @@ Recording stored_recording(const JsonFields& fields, const Item& item) {
   return recording;
 }
 
-/// Arrays, arrays in time, images and features keep their manifest; the storage is named in it.
+/// Arrays, arrays in time, images and features keep their manifest, which names the storage.
 StoredArray stored_array(const std::string& text, const Item& item) {
   StoredArray array;
   ordered_json manifest = try_parse_foreign_json<ordered_json>(text);
@@ -73,7 +73,7 @@ StoredArray stored_array(const std::string& text, const Item& item) {
 
 CustomValue stored_value(const Item& item) {
   const std::string text = item.tar.data(item.pair.manifest);
-  const LinePlace place{item.place, 1};
+  const LineLocation place{item.place, 1};
   const JsonFields fields(parse_json_line(text, place), place);
   if (fields.find("sources")) return stored_recording(fields, item);
   return stored_array(text, item);
@@ -90,7 +90,7 @@ Items open_items(const std::string& path, const files::OpenOptions& options) {
   return files::open_line_file(path, options, "a shard of a Shar set; copy it");
 }
 
-/// Opens files so that damage is kept for the rows that it costs.
+/// Opens files and keeps the damage, so that it is reported for the rows that need them.
 class Opener {
  public:
   explicit Opener(const files::OpenOptions& options) : options_(options) {}
@@ -101,13 +101,13 @@ class Opener {
   File get(std::optional<Error>& damage,
            const std::function<File(const files::OpenOptions&)>& open) const {
     if (!is_lenient()) return open(options_);
-    // Shared: what is not held whole is made again later, and says so again.
-    const auto told = std::make_shared<Told>();
+    // Shared, because data that is not kept is read again later, and then reports its damage again.
+    const auto found = std::make_shared<FirstError>();
     files::OpenOptions options = options_;
-    options.on_damage = [told](const Error& error) { told->hear(error); };
+    options.on_damage = [found](const Error& error) { found->add(error); };
     try {
       File file = open(options);
-      damage = told->first();
+      damage = found->first();
       return file;
     } catch (const Error& error) {
       if (error.exit_code() != ExitCode::kData) throw;
@@ -117,9 +117,9 @@ class Opener {
   }
 
  private:
-  class Told {
+  class FirstError {
    public:
-    void hear(const Error& error) {
+    void add(const Error& error) {
       const std::lock_guard lock(mutex_);
       if (!first_) first_ = error;
     }
@@ -187,7 +187,7 @@ OpenShard::OpenShard(const std::string& cuts_path,
   if (damage_ && num_cuts_ == num_lines) options.on_damage(*damage_);
 }
 
-/// Why the row lacks its cut or (of the cut at `place`) a field.
+/// Throws the reason why a row lacks its cut or, for the cut at `place`, a field.
 void OpenShard::fail(int64_t row, const std::string& place, const Field* field) const {
   const std::optional<Error>& damage = field != nullptr ? field->damage : damage_;
   if (damage) throw Error(damage->exit_code(), damage->id(), place + ": " + damage->message());
@@ -215,7 +215,7 @@ Cut OpenShard::cut(int64_t row) const {
 void OpenShard::attach(Cut& cut, const Field& field, const files::TarPairs& tar,
                        int64_t row) const {
   const files::TarPair pair = tar.pair(row);
-  // Lhotse compares names only where there is data.
+  // Lhotse compares names only if there is data.
   if (pair.is_absent()) return;
   if (files::tar_stem(pair.data.name) != cut.id) {
     throw shar_errors::id(cut.place(), field.path, pair.data.header, pair.data.name);
@@ -227,7 +227,7 @@ void OpenShard::attach(Cut& cut, const Field& field, const files::TarPairs& tar,
 void OpenShard::attach(Cut& cut, const Field& field, const files::LineFile& lines,
                        int64_t row) const {
   const std::string text = lines.line(row);
-  const LinePlace place{field.path, row + 1};
+  const LineLocation place{field.path, row + 1};
   const JsonFields fields(parse_json_line(text, place), place);
   const auto value = fields.find(field.name);
   if (!value) return;

@@ -1,5 +1,5 @@
 #pragma once
-// One shard of every field, open for reading.
+// One open shard: the shard files of all fields.
 
 #include <cstdint>
 #include <functional>
@@ -22,15 +22,16 @@ namespace s2s::data {
 /// Thread-safe.
 class OpenShard {
  public:
-  /// `fields`: name and path. With `options.on_damage`, files that are missing, damaged or shorter
-  /// than others are errors of the cuts that they should have: `on_damage` is called only where
-  /// nothing says how many these are. Errors: those of SharSet::num_cuts.
+  /// `fields` has names and paths. With `options.on_damage`, a missing, damaged or short file is an
+  /// error of only those cuts that need it; `on_damage` is called only if nothing says how many
+  /// these are.
+  /// Errors: those of SharSet::num_cuts.
   OpenShard(const std::string& cuts_path,
             const std::vector<std::pair<std::string, std::string>>& fields,
             const files::OpenOptions& options);
 
   int64_t num_cuts() const { return num_cuts_; }
-  /// The cut and its fields. Errors: those of SharSet::cut.
+  /// Returns the cut with its fields. Errors: those of SharSet::cut.
   Cut cut(int64_t row) const;
 
  private:
@@ -39,7 +40,7 @@ class OpenShard {
   struct Field {
     std::string name;
     std::string path;
-    std::variant<Tar, Lines> items;  // null: it cannot be opened
+    std::variant<Tar, Lines> items;  // null: the file cannot be opened
     std::optional<Error> damage;
 
     int64_t size() const;
@@ -51,14 +52,14 @@ class OpenShard {
   void attach(Cut& cut, const Field& field, const files::LineFile& lines, int64_t row) const;
 
   std::string cuts_path_;
-  Lines cuts_;  // null: it cannot be opened
+  Lines cuts_;  // null: the file cannot be opened
   std::optional<Error> damage_;
   std::vector<Field> fields_;
   int64_t num_cuts_ = 0;
 };
 
-/// The shards that were used last. Thread-safe: while one thread opens a shard, others that want it
-/// wait.
+/// Caches the shards that were used last. Thread-safe: while one thread opens a shard, others that
+/// need the same shard wait.
 class OpenShards {
  public:
   using Shard = std::shared_ptr<const OpenShard>;
@@ -75,8 +76,8 @@ class OpenShards {
   std::list<Entry> entries_;  // the most recently used first
 };
 
-/// cut.FIELD = value, as Lhotse assigns it: recording and features are the cut's own, of mixed cuts
-/// those of the first track that is not padding; everything else is custom.
+/// Assigns cut.FIELD = value as Lhotse does. `recording` and `features` belong to the cut, or for a
+/// mixed cut to its first track that is not padding. Every other field is custom.
 void set_shar_field(Cut& cut, const std::string& field, CustomValue value);
 
 }  // namespace s2s::data

@@ -1,4 +1,4 @@
-// Arrays and features of cuts, written for Shar.
+// Encodes arrays and features of cuts for Shar.
 
 #include <ATen/core/Tensor.h>
 
@@ -43,7 +43,7 @@ struct StoredParts {
     fail("is an array in the storage '" + type + "', which is not read (numpy_files and Shar are)");
   }
 
-  /// Rows of the dimension of time that belong to the cut.
+  /// Returns the rows of the time dimension that belong to the cut.
   at::Tensor stretch(const at::Tensor& array) const {
     const bool is_features = manifest.contains("num_features");
     if (!is_features && !manifest.contains("temporal_dim")) return array;

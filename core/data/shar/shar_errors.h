@@ -1,5 +1,5 @@
 #pragma once
-// Mistakes in Shar sets. Ids are listed in core/docs/reference/errors.md.
+// Errors of Shar sets. Ids are listed in core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>
@@ -10,26 +10,26 @@
 namespace s2s::shar_errors {
 
 Error missing_folder(const std::string& folder);
-/// There is no file of the field, or a mapping without the field `cuts`.
+/// The field has no file.
 Error no_field(const std::string& folder, const std::string& field,
                const std::vector<std::string>& fields);
 /// `counts`: "cuts 4, recording 3"; `problem`: "there is no recording.000002".
 Error shards(const std::string& place, const std::string& counts, const std::string& problem);
-/// A field's shard has another number of items than the shard of cuts.
-/// Of a row that one of the files lacks. [data/shar-rows]
+/// [data/shar-rows] A field's shard has another number of items than the shard of cuts, and one of
+/// the files lacks this row.
 Error lost_row(const std::string& place, const std::string& cuts_path, int64_t num_cuts,
                const std::string& field_path, int64_t num_items);
 Error rows(const std::string& cuts_path, int64_t num_cuts, const std::string& field_path,
            int64_t num_items);
-/// `place`: of the cut. `name`: what stands in its place.
+/// `place` is that of the cut, `name` the id that was found instead.
 Error id(const std::string& place, const std::string& field_path, int64_t offset,
          const std::string& name);
-/// `place`: the archive and its member.
+/// `place` names the archive and its member.
 Error manifest(const std::string& place, const std::string& problem);
 
-// Writing.
+// Errors of writing.
 Error unknown_format(const std::string& field, const std::string& format);
-/// `place`: of the cut.
+/// `place` is that of the cut.
 Error field_value(const std::string& place, const std::string& field, const std::string& problem);
 Error folder_in_use(const std::string& folder, const std::string& found);
 Error other_settings(const std::string& folder, const std::string& difference);

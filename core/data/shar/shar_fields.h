@@ -1,5 +1,5 @@
 #pragma once
-// What a cut's fields become in a Shar set: encoded data and a manifest with a placeholder.
+// Converts a cut's fields for a Shar set: to encoded data, and to a manifest with a placeholder.
 
 #include <optional>
 #include <string>
@@ -10,25 +10,27 @@
 
 namespace s2s::data {
 
-/// A member of a tar.
+/// A value that is written as a member of a tar.
 struct SharItem {
   std::string extension;
   std::string data;
   std::string manifest;     // a JSON line
-  CustomValue placeholder;  // what the cut has in its place
+  CustomValue placeholder;  // replaces the value in the cut
 };
 
-/// A mixed cut as one with a recording of the mix, from 0 on, with custom fields of the first track
-/// that is not padding. The recording says nothing of sources and channels yet: shar_recording
-/// does. Source: lhotse MixedCut.to_mono.
+/// Converts a mixed cut to one with a recording of the mix, which begins at 0. Its custom fields
+/// are those of the first track that is not padding. The recording's sources and channels are set
+/// later, by shar_recording.
+/// Source: lhotse MixedCut.to_mono.
 Cut mix_as_recording(const Cut& mix);
 
-/// The field of a cut as data (of a mixed cut: of its mix, at the rate of its first track); nothing
-/// when the cut has no such field. Errors: [data/shar-value], those of CutAudio and encode_audio.
+/// Encodes a field of a cut. For a mixed cut this is its mix, at the rate of its first track.
+/// Returns nothing if the cut has no such field.
+/// Errors: [data/shar-value], those of CutAudio and encode_audio.
 std::optional<SharItem> shar_recording(const Cut& cut, const SharField& field, CutAudio& audio);
 std::optional<SharItem> shar_array(const Cut& cut, const SharField& field);
 
-/// The format that encoded audio is in ("flac"), by its first bytes; "" for an unknown one.
+/// Returns the format of encoded audio ("flac") according to its first bytes; "" if it is unknown.
 std::string format_of_audio(std::string_view first_bytes);
 
 }  // namespace s2s::data

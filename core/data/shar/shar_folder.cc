@@ -1,4 +1,4 @@
-// Which shards a Shar set has.
+// Lists the shards of a Shar set.
 
 #include <fmt/format.h>
 
@@ -7,8 +7,6 @@
 #include <map>
 #include <set>
 
-#include "files/brace_expansion.h"
-#include "files/pipe_command.h"
 #include "shar/shar_errors.h"
 #include "shar/shar_set.h"
 
@@ -16,7 +14,6 @@ namespace s2s::data {
 namespace {
 
 namespace fs = std::filesystem;
-using Fields = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 bool has_shard_extension(const std::string& name, bool is_cuts) {
   for (const char* extension : {".jsonl", ".jsonl.gz"}) {
@@ -25,7 +22,7 @@ bool has_shard_extension(const std::string& name, bool is_cuts) {
   return !is_cuts && (name.ends_with(".tar") || name.ends_with(".tar.gz"));
 }
 
-/// "000012" of "cuts.000012.jsonl.gz"; "" without.
+/// Returns "000012" of "cuts.000012.jsonl.gz", and "" without a number.
 std::string shard_number(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   const size_t first = name.find('.');
@@ -59,7 +56,7 @@ std::string counts_text(const SharShards& shards) {
   return text;
 }
 
-/// The first number that one of two lists has and the other has not.
+/// Returns the first number that is in only one of two lists.
 std::string first_difference(const std::vector<std::string>& cuts, const std::string& field,
                              const std::vector<std::string>& paths) {
   for (size_t i = 0; i < std::max(cuts.size(), paths.size()); ++i) {
@@ -73,7 +70,8 @@ std::string first_difference(const std::vector<std::string>& cuts, const std::st
   return "";
 }
 
-/// Every number that any field has, for each field: what is missing is named as the others are.
+/// Gives every field all numbers that any field has. Names of missing shards follow those of the
+/// others.
 void name_missing_shards(std::map<std::string, std::vector<std::string>>& by_field) {
   std::set<std::string> numbers;
   for (const auto& [field, paths] : by_field) {
@@ -94,14 +92,10 @@ void name_missing_shards(std::map<std::string, std::vector<std::string>>& by_fie
   }
 }
 
-void check_counts(const SharShards& shards, const std::string& place, bool check_numbers) {
+void check_counts(const SharShards& shards, const std::string& folder) {
   for (const auto& [field, paths] : shards.fields) {
-    const bool same_count = paths.size() == shards.cuts.size();
-    if (same_count && !check_numbers) continue;
-    std::string problem = first_difference(shards.cuts, field, paths);
-    if (same_count && problem.empty()) continue;
-    if (!check_numbers) problem = "the lists are not equally long";
-    throw shar_errors::shards(place, counts_text(shards), problem);
+    const std::string problem = first_difference(shards.cuts, field, paths);
+    if (!problem.empty()) throw shar_errors::shards(folder, counts_text(shards), problem);
   }
 }
 
@@ -123,28 +117,7 @@ SharShards list_shar(const std::string& folder,
   for (const std::string& field : fields.value_or(names)) {
     if (field != "cuts") shards.fields.emplace_back(field, paths_of(field));
   }
-  check_counts(shards, folder, /*check_numbers=*/true);
-  return shards;
-}
-
-SharShards expand_shar(const Fields& patterns, const std::string& place) {
-  SharShards shards;
-  std::vector<std::string> names;
-  for (const auto& [field, of_field] : patterns) {
-    names.push_back(field);
-    std::vector<std::string> paths;
-    for (const std::string& pattern : of_field) {
-      const auto more = files::expand_shard_pattern(pattern);
-      paths.insert(paths.end(), more.begin(), more.end());
-    }
-    if (field == "cuts") {
-      shards.cuts = std::move(paths);
-    } else {
-      shards.fields.emplace_back(field, std::move(paths));
-    }
-  }
-  if (shards.cuts.empty()) throw shar_errors::no_field(place, "cuts", names);
-  check_counts(shards, place, /*check_numbers=*/false);
+  check_counts(shards, folder);
   return shards;
 }
 

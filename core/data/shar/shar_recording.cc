@@ -1,4 +1,4 @@
-// Recordings of cuts, encoded for Shar.
+// Encodes recordings of cuts for Shar.
 
 #include <fmt/format.h>
 
@@ -48,7 +48,7 @@ bool is_whole(const Cut& cut, const SharField& field) {
   return cut.custom_flag(field.name + "_unaligned");
 }
 
-/// The manifest of what is written: the cut's stretch and channels, nothing left to be done.
+/// Returns the manifest of the written audio: the cut's part and channels, without transforms.
 Recording placeholder(const Cut& cut, const SharField& field, const Recording& recording,
                       std::vector<int64_t> channels) {
   Recording stored = recording;
@@ -71,7 +71,7 @@ std::vector<int64_t> written_channels(const Cut& cut, const SharField& field,
   return chosen.empty() ? recording.all_channels() : chosen;
 }
 
-/// What is written of a mix; channels follow from the samples.
+/// Returns the manifest of a mix. Its channels are set when its samples are known.
 Recording mixed_recording(const Cut& mix) {
   Recording recording;
   recording.id = mix.id;

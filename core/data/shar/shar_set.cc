@@ -10,17 +10,17 @@
 namespace s2s::data {
 namespace {
 
-/// A shard of cuts whose index takes a while to make.
+/// Whether making the index of a shard of cuts takes long.
 bool is_large(const std::string& cuts_path) {
   constexpr uintmax_t kLargeBytes = uintmax_t{8} << 20;
-  std::error_code unknown;  // of a command
+  std::error_code unknown;  // for a command
   const uintmax_t size = std::filesystem::file_size(cuts_path, unknown);
   return !unknown && size > kLargeBytes;
 }
 
 files::OpenOptions shared_options(files::OpenOptions options, const SharShards& shards) {
   if (!options.cache) options.cache = std::make_shared<files::ByteCache>();
-  // Indexes of many small shards on the disk would cost more than making them again.
+  // Many small index files on the disk cost more than making the indexes again.
   constexpr size_t kFewShards = 8;
   if (options.place == files::OpenOptions::Place::kBeside) {
     const bool keep = shards.cuts.size() <= kFewShards || is_large(shards.cuts.front());

@@ -23,15 +23,15 @@
 
 namespace s2s::data {
 
-/// A tar, or JSON lines that are compressed or not, by the path's extension.
+/// Writes a tar, or JSON lines (compressed or not), according to the path's extension.
 class SharFieldFile {
  public:
   explicit SharFieldFile(const std::string& path);
 
-  /// Tar: data and manifest of a cut.
+  /// For tars: adds data and manifest of a cut.
   void add_pair(const std::string& id, const std::string& extension, std::string_view data,
                 std::string_view manifest);
-  /// Tar: the cut has no such field.
+  /// For tars: the cut lacks the field.
   void add_absent(const std::string& id);
   void add_line(std::string_view line);
   /// Errors: [io/write].
@@ -94,14 +94,14 @@ const std::set<std::string>& audio_formats() {
 
 bool is_audio(const SharField& field) { return audio_formats().contains(field.format); }
 
-/// What is written of one cut, complete before anything is.
+/// All that is written for one cut. It is complete before anything is written.
 struct WrittenCut {
   Cut cut;
-  std::vector<std::optional<SharItem>> items;     // of fields in tars
-  std::vector<std::optional<std::string>> lines;  // of fields in JSON lines
+  std::vector<std::optional<SharItem>> items;     // for fields in tars
+  std::vector<std::optional<std::string>> lines;  // for fields in JSON lines
 };
 
-/// {"cut_id": ..., NAME: ...}, or without the value.
+/// Returns {"cut_id": ..., NAME: ...}, or the same without the value.
 std::string custom_line(const Cut& cut, const SharField& field) {
   const std::string id = nlohmann::json(cut.id).dump();
   const CustomValue* const value = cut.find_custom(field.name);
@@ -119,7 +119,7 @@ bool has_field(const std::vector<SharField>& fields, const std::string& name) {
                      [&](const SharField& field) { return field.name == name; });
 }
 
-/// A mix becomes a recording: what belongs to single tracks would not fit it any more.
+/// A mix is written as a recording, so fields of single tracks would not fit and are refused.
 void check_mix(const Cut& mix, const std::vector<SharField>& fields) {
   std::vector<std::string> names = {"recording"};
   for (const auto& [name, value] : mix_as_recording(mix).custom) {
@@ -151,7 +151,7 @@ void check_can_be_written(const Cut& cut, const std::vector<SharField>& fields) 
   }
 }
 
-/// Of a mix: the channels that it turned out to have.
+/// Sets the channels of a mix to those of its samples.
 void take_channels(Cut& cut) {
   cut.channels = cut.recording->channel_ids;
   if (cut.channels.size() > 1) {

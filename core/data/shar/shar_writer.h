@@ -1,5 +1,5 @@
 #pragma once
-// Writes Lhotse Shar, a shard at a time.
+// Writes Lhotse Shar, one shard at a time.
 
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,8 @@ namespace s2s::data {
 
 struct SharField {
   std::string name;
-  /// wav, flac, mp3, opus, ogg, original: recordings; numpy: arrays and features; jsonl: others.
+  /// For recordings wav, flac, mp3, opus, ogg or original; for arrays and features numpy; for other
+  /// values jsonl.
   std::string format;
   bool operator==(const SharField&) const = default;
 };
@@ -28,16 +29,18 @@ struct SharWriterOptions {
   std::vector<SharField> fields;
   bool include_cuts = true;
   bool compress_jsonl = true;
-  bool make_indexes = false;  // `.idx` beside tars and plain JSON lines, as Lhotse 2 makes them
+  /// `.idx` files beside tars and plain JSON lines, as Lhotse 2 writes them.
+  bool make_indexes = false;
 };
 
-/// Paths of a shard's files, that of the cuts last. `number`: nothing: names without a number.
+/// Returns the paths of a shard's files; the shard of cuts is last. Without `number` the names have
+/// no number.
 std::vector<std::string> shard_files(const SharWriterOptions& options,
                                      std::optional<int64_t> number);
 
 class SharFieldFile;
 
-/// The files of one shard, which are there only after `commit`, the cuts last.
+/// Writes the files of one shard. They appear with `commit`, the shard of cuts last.
 class SharShardWriter {
  public:
   /// Errors: [io/write].
@@ -46,15 +49,17 @@ class SharShardWriter {
   SharShardWriter(const SharShardWriter&) = delete;
   SharShardWriter& operator=(const SharShardWriter&) = delete;
 
-  /// Writes what the fields need of the cut: its stretch of its recordings, with their transforms
-  /// applied and only its channels. The cut that is written begins at 0.
-  /// Errors: those of CutAudio, encode_audio; [data/shar-value], [io/write]. Nothing of a cut that
+  /// Writes the parts of a cut that its fields need: the part of its recordings that it covers,
+  /// with transforms applied and only its channels. The written cut begins at 0. After an error,
+  /// nothing of the cut is written.
+  /// Errors: those of CutAudio, encode_audio; [data/shar-value], [io/write].
+  /// Source: lhotse SharWriter.write.
   /// has an error is written.   Source: lhotse SharWriter.write.
   void write(const Cut& cut, CutAudio& audio);
   void commit();
   int64_t num_cuts() const { return num_cuts_; }
   int64_t num_bytes() const;
-  /// Of each field: how many of the cuts have it.
+  /// For each field, the number of cuts that have it.
   const std::vector<int64_t>& num_values() const { return num_values_; }
 
  private:

@@ -67,7 +67,7 @@ void ShardNotes::open() {
     long long shard = 0;
     unsigned long long state = 0;
     const std::string text(line->text);
-    // What a kill cut off has no line end; the shard is not finished then.
+    // A line that a killed run left incomplete has no line end; its shard is not finished.
     if (line->is_complete && std::sscanf(text.c_str(), "%lld %llx", &shard, &state) == 2) {
       states_[shard] = state;
     }
@@ -82,7 +82,7 @@ std::optional<uint64_t> ShardNotes::state_of(int64_t shard) const {
 
 void ShardNotes::add(int64_t shard, uint64_t state) {
   const std::lock_guard lock(mutex_);
-  // A line of its own, also behind one that a kill cut off.
+  // Begins with a line end, because a killed run may have left an incomplete line.
   const std::string line = fmt::format("\n{} {:x}\n", shard, state);
   if (write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size()) ||
       fsync(file_) != 0) {

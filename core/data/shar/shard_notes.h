@@ -1,5 +1,5 @@
 #pragma once
-// What the finished shards of a run were made of, until the set is complete.
+// Notes of what finished shards were made of. They exist until the set is complete.
 
 #include <cstdint>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace s2s::data {
 
-/// ".s2s-shar.shards" of a folder: a line for each shard. Thread-safe after `open`.
+/// The file ".s2s-shar.shards" of a folder, with a line for each shard. Thread-safe after `open`.
 class ShardNotes {
  public:
   explicit ShardNotes(const std::string& folder) : path_(folder + "/.s2s-shar.shards") {}
@@ -21,13 +21,13 @@ class ShardNotes {
   ShardNotes& operator=(const ShardNotes&) = delete;
 
   const std::string& path() const { return path_; }
-  /// Reads what an earlier run has noted. Errors: [io/write].
+  /// Reads the notes of an earlier run. Errors: [io/write].
   void open();
-  /// Nothing: not noted.
+  /// Returns nothing if there is no note of the shard.
   std::optional<uint64_t> state_of(int64_t shard) const;
-  /// On the disk when it returns. Errors: [io/write].
+  /// Adds a note, which is on the disk when the function returns. Errors: [io/write].
   void add(int64_t shard, uint64_t state);
-  /// Errors: [io/write].
+  /// Removes the file. Errors: [io/write].
   void remove();
 
  private:
@@ -37,7 +37,7 @@ class ShardNotes {
   std::map<int64_t, uint64_t> states_;
 };
 
-/// Adds what a cut says, and the stamps of the files that its audio and its arrays are read from.
+/// Adds a cut's manifest, and the stamps of the files that contain its audio and its arrays.
 void add_source(const Cut& cut, files::SourceState& state);
 
 }  // namespace s2s::data

@@ -25,10 +25,10 @@
 namespace s2s::data {
 namespace {
 
-/// The folder of a run that writes shards, and the note in it by which a later run goes on.
+/// The folder that a run writes to, and its note with which a later run can continue.
 class SharRun {
  public:
-  /// Makes the folder, or finds what an earlier run of the same command has left.
+  /// Creates the folder, or checks what an earlier run of the same command has left.
   /// Errors: [data/shar-out], [io/write].
   SharRun(const CutRows& cuts, const WriteSharOptions& options);
 
@@ -39,16 +39,16 @@ class SharRun {
   bool is_finished(int64_t shard) const;
   /// Row of the source that is written at `position`.
   int64_t row(int64_t position) const;
-  /// What the shards were made of.
+  /// Notes of what the shards were made of.
   ShardNotes& notes() { return notes_; }
-  /// The shard is written again.
+  /// Removes a shard that has to be written again.
   void forget(int64_t shard) const;
-  /// The set is whole: the notes about the run are removed.
+  /// Removes the notes of the run, because the set is complete.
   void complete();
 
  private:
   std::string note_path() const;
-  /// Nothing: there is none. Errors: [data/shar-out].
+  /// Returns nothing if there is no note. Errors: [data/shar-out].
   std::optional<std::string> read_note() const;
   void adopt_folder(const std::string& note) const;
   void remove_shards() const;
@@ -63,7 +63,7 @@ class SharRun {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-/// What has to be the same for a run to go on.
+/// Settings that have to be equal for a run to continue.
 ordered_json note_of(const CutRows& cuts, const WriteSharOptions& options) {
   ordered_json fields = ordered_json::object();
   for (const SharField& field : options.writer.fields) fields[field.name] = field.format;
@@ -129,7 +129,7 @@ std::optional<std::string> SharRun::read_note() const {
 void SharRun::adopt_folder(const std::string& note) const {
   const std::optional<std::string> there = read_note();
   if (!there) {
-    remove_partial_files(options_.writer.folder);  // of a note that was never finished
+    remove_partial_files(options_.writer.folder);  // left by a note that was not finished
     for (const auto& entry : fs::directory_iterator(options_.writer.folder)) {
       throw shar_errors::folder_in_use(options_.writer.folder, entry.path().filename().string());
     }
@@ -155,7 +155,7 @@ void SharRun::remove_shards() const {
   remove(notes_.path());
 }
 
-/// Files of shards that are not finished, and pieces that a run left that was killed.
+/// Removes files of unfinished shards and partial files of killed runs.
 void SharRun::remove_unfinished() const {
   std::set<std::string> keep = {note_path(), notes_.path()};
   for (int64_t shard = 0; shard < num_shards_; ++shard) {
@@ -167,7 +167,7 @@ void SharRun::remove_unfinished() const {
   }
   for (const auto& entry : fs::directory_iterator(options_.writer.folder)) {
     const std::string path = options_.writer.folder + "/" + entry.path().filename().string();
-    std::error_code ignored;  // writing the file again says what is wrong
+    std::error_code ignored;  // writing the file again gives the reason
     if (!keep.contains(path) && entry.is_regular_file()) fs::remove(entry.path(), ignored);
   }
 }
@@ -207,7 +207,7 @@ void SharRun::complete() {
   if (failed) throw write_error(note_path(), "cannot remove", failed.value());
 }
 
-/// What the threads share.
+/// State that the threads share.
 class SharJobs {
  public:
   SharJobs(const CutRows& cuts, const WriteSharOptions& options)
@@ -227,7 +227,7 @@ class SharJobs {
   }
 
  private:
-  /// A thread's end, however it comes.
+  /// Records the end of a thread, also by an exception.
   struct Ending {
     SharJobs& jobs;
     ~Ending() {
@@ -283,7 +283,7 @@ class SharJobs {
     summary_.duration_s += duration_s;
   }
 
-  /// What the rows are made of now; of a stop, anything.
+  /// Returns the current state of what the rows are made of. After a stop the value has no meaning.
   uint64_t source_now(int64_t begin, int64_t end) const {
     files::SourceState source;
     for (int64_t position = begin; position < end && !failed_ && !stopped(); ++position) {
@@ -301,7 +301,7 @@ class SharJobs {
     bool is_added = false;
     try {
       const Cut cut = cuts_.cut(row);
-      add_source(cut, source);  // before it is read: a change in between is seen by the next run
+      add_source(cut, source);  // before it is read, so that the next run sees a change in between
       is_added = true;
       writer.write(cut, audio);
       return cut.duration_s;

@@ -1,4 +1,4 @@
-// The sources one after the other.
+// Gives the items of its sources, one source after the other.
 
 #include "streams/stream_parts.h"
 
@@ -16,7 +16,7 @@ class ChainStream : public ManySources {
       std::optional<CutItem> item = source.next();
       if (!item) continue;
       --left_;
-      return CutItem{with_front(static_cast<int64_t>(at_), std::move(item->token)),
+      return CutItem{with_front(static_cast<int64_t>(at_), std::move(item->key)),
                      std::move(item->cut)};
     }
     return std::nullopt;
@@ -63,7 +63,8 @@ class ChainStream : public ManySources {
   int64_t epoch_ = 0;
   size_t at_ = 0;  // in sources_
   bool is_open_ = false;
-  int64_t left_ = 0;  // of the open source; without a limit, but positions have it
+  /// Limit for the open source; never reached, but saved positions have the field.
+  int64_t left_ = 0;
 };
 
 }  // namespace

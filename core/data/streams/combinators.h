@@ -1,6 +1,7 @@
 #pragma once
-// Streams made of streams, in the order of lhotse's lazy iterators. All give cuts on demand, save
-// and restore exact positions, and make any item again from its token.
+// Streams that are made from other streams, in the order of lhotse's lazy iterators. Each stream
+// gives its cuts on demand. It saves and restores its exact position, and it can make any item
+// again from the item's key.
 // Source: lhotse 1.33 lazy.py, utils.py streaming_shuffle.
 
 #include <cstdint>
@@ -18,75 +19,79 @@ class PythonRandom;
 
 using StreamPtr = std::unique_ptr<CutStream>;
 using CutPtr = std::shared_ptr<const Cut>;
-/// Opens a stream of its own each time.
+/// Opens a new, independent stream on each call.
 using StreamMaker = std::function<StreamPtr()>;
 
-/// The sources one after the other.   Token: number of the source, its token.
+/// Gives all items of the first source, then all of the next one.
+/// Key: number of the source, then the source's key.
 StreamPtr chain(std::vector<StreamPtr> sources);
 
 struct MuxOptions {
-  std::vector<double> weights;  // none: all alike
+  std::vector<double> weights;  // empty: all are equal
   int64_t seed = 0;             // the same in every pass
 };
 
-/// Each next item from a source that is drawn, until all have ended. What is left with weight 0
-/// when everything else has ended is not read (lhotse fails there).
-/// Token: number of the source, its token.   Errors: [data/weights].
+/// Draws a source for each next item, until all sources have ended. A source of weight 0 that is
+/// the only one left is not read (lhotse fails there).
+/// Key: number of the source, then the source's key.   Errors: [data/weights].
 StreamPtr mux(std::vector<StreamPtr> sources, const MuxOptions& options = {});
 
 struct InfiniteMuxOptions {
-  std::vector<double> weights;              // none: all alike
+  std::vector<double> weights;              // empty: all are equal
   int64_t seed = 0;                         // the same in every pass
-  std::optional<int64_t> max_open_streams;  // none: as many as sources
+  std::optional<int64_t> max_open_streams;  // none: one for each source
 };
 
-/// Without end: a few open streams, each drawn by weight with replacement; each next item from one
-/// of them. A stream that ends makes place for another draw. Sources that have no items at all are
-/// passed over (lhotse fails there); when all are empty the stream ends.
-/// Token: number of the source, its token.   Errors: [data/weights].
+/// An endless stream that keeps a few source streams open. Open streams are drawn by weight with
+/// replacement, and each next item comes from one of them. When a stream ends, another one is drawn
+/// in its place. Sources without items are skipped (lhotse fails there); the stream ends when all
+/// sources are empty.
+/// Key: number of the source, then the source's key.   Errors: [data/weights].
 StreamPtr infinite_mux(std::vector<StreamMaker> sources, const InfiniteMuxOptions& options = {});
 
-/// Passes of the source without end; it ends when a pass is empty. Unless `preserve_id`, cuts of
-/// pass k are named "ID_repeatK".
-/// Token: as the source's; in front the number of the pass when ids change.
+/// Repeats the source without end; the stream ends when a pass is empty. Unless `preserve_id` is
+/// set, the cuts of pass k are named "ID_repeatK".
+/// Key: the source's key, after the number of the pass when ids change.
 StreamPtr repeat(StreamPtr source, bool preserve_id = false);
 
 struct ShuffleOptions {
   int64_t buffer_size = 10000;
-  int64_t seed = 0;  // a pass draws with seed + pass
+  int64_t seed = 0;  // pass p draws with seed + p
 };
 
-/// Each next item from a random place of a buffer that the source fills.   Token: unchanged.
+/// Fills a buffer from the source and takes each next item from a random position of it.
+/// Key: unchanged.
 StreamPtr shuffle(StreamPtr source, const ShuffleOptions& options);
 
-/// Functions of a cut say in `name` what they depend on; the fingerprint has it. They are called
-/// from several threads.
+/// `name` of a function says what its result depends on, because the fingerprint includes it. The
+/// functions are called from several threads.
 using CutTest = std::function<bool(const Cut&)>;
 using CutFunction = std::function<CutPtr(const CutPtr&)>;
 using CutParts = std::function<std::vector<CutPtr>(const CutPtr&)>;
 
-/// The items that pass.   Token: unchanged.
+/// Keeps the items that pass the test.   Key: unchanged.
 StreamPtr filter(StreamPtr source, CutTest test, std::string name);
-/// The cuts changed.   Token: unchanged.
+/// Applies a function to each cut.   Key: unchanged.
 StreamPtr map(StreamPtr source, CutFunction function, std::string name);
-/// Several cuts, or none, of each one.   Token: number of the part, the source's token.
+/// Replaces each cut by several cuts or by none.   Key: number of the part, then the source's key.
 StreamPtr flat_map(StreamPtr source, CutParts parts, std::string name);
 
-/// What is drawn for a cut, in the order of the stream; doubles by std::bit_cast.
+/// Draws numbers for a cut, in the order of the stream. Doubles are stored by std::bit_cast.
 using CutDraws = std::function<std::vector<int64_t>(const Cut&, PythonRandom&)>;
 using CutDrawsFunction = std::function<CutPtr(const CutPtr&, CutKeyView draws)>;
 
-/// The cuts changed by what is drawn for each. `seed`: before pass 0; later passes go on drawing.
-/// On top of all else: a chain saves the state of its open source only, so that draws below a chain
-/// that repeats would not go on as they were.
-/// Token: number of draws, the draws, the source's.
+/// Changes each cut by numbers that are drawn for it. The generator is seeded with `seed` before
+/// pass 0 and keeps drawing in later passes. Put this stream on top of all others: a chain saves
+/// the state of its open source only, so draws below a repeating chain would not continue after a
+/// restore.
+/// Key: number of draws, the draws, the source's key.
 StreamPtr map_with_draws(StreamPtr source, CutDraws draws, CutDrawsFunction function,
                          std::string name, int64_t seed);
 
-/// The first `count` items of a pass.   Token: unchanged.
+/// Gives the first `count` items of each pass.   Key: unchanged.
 StreamPtr first(StreamPtr source, int64_t count);
 
-/// The item's cut, made when a restore left only its token.
+/// Returns the item's cut. Makes it from the key when a restore left only the key.
 CutPtr cut_of(const CutItem& item, const CutStream& stream);
 
 }  // namespace s2s::data

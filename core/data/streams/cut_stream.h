@@ -1,7 +1,7 @@
 #pragma once
-// CutStream: cuts one after the other, from files through whatever changes, mixes and orders them.
-// Every item has a token from which the stream can make its cut again, so that buffers of waiting
-// items, and positions, are small.
+// CutStream is the interface of all streams of cuts: those that read files and those that change,
+// mix and order other streams. Every item has a key from which the stream can make its cut again,
+// so buffers of waiting items and saved positions stay small.
 
 #include <cstdint>
 #include <memory>
@@ -15,17 +15,18 @@
 
 namespace s2s::data {
 
-/// Names an item of a stream. Each stream prepends what it needs to its source's token: the number
-/// of the chosen source, the pass, a drawn number (doubles by std::bit_cast), a row of a file.
+/// Identifies an item of a stream. Each stream puts what it needs in front of its source's key: the
+/// number of the chosen source, the pass, a drawn number (doubles by std::bit_cast) or a row of a
+/// file.
 using CutKey = std::vector<int64_t>;
 using CutKeyView = std::span<const int64_t>;
 
 struct CutItem {
-  CutKey token;
-  std::shared_ptr<const Cut> cut;  // null after a restore: CutStream::make has it
+  CutKey key;
+  std::shared_ptr<const Cut> cut;  // null after a restore: call CutStream::make
 };
 
-/// Position of a stream; JSON without floating point text (doubles bit-cast to integers).
+/// Position of a stream as JSON. Doubles are bit-cast to integers, so no number is rounded.
 using StreamState = nlohmann::json;
 
 class CutStream {
@@ -35,21 +36,22 @@ class CutStream {
   CutStream(const CutStream&) = delete;
   CutStream& operator=(const CutStream&) = delete;
 
-  /// The next cut; nothing at the end (and again nothing until `rewind` or `restore`).
+  /// Returns the next item, or nothing at the end and until `rewind` or `restore` is called.
   virtual std::optional<CutItem> next() = 0;
-  /// Begins pass `epoch`. What draws (shuffle of shards, mux) draws for that pass as lhotse does
-  /// when its lazy iterator is opened for the (epoch+1)-th time.
+  /// Begins pass `epoch`. Random choices (shuffled shards, mux) are those that lhotse makes when
+  /// its lazy iterator is opened for the (epoch+1)-th time.
   virtual void rewind(int64_t epoch) = 0;
   virtual StreamState state() const = 0;
-  /// Instant: opens files where they were, reads nothing again. The state is one of this stream,
-  /// made from the same configuration (whoever calls has compared fingerprints).
+  /// Opens files at the saved position and reads nothing again, so it is fast. The state has to
+  /// come from a stream of the same configuration; the caller compares fingerprints first.
   virtual void restore(const StreamState& state) = 0;
-  /// The cut of an item. Safe from several threads, also while another calls `next`.
-  virtual std::shared_ptr<const Cut> make(CutKeyView token) const = 0;
-  /// Changes when the data or the options do that the order depends on: file names, sizes, numbers
-  /// of rows, weights, seeds. Never reads whole files.
+  /// Returns the cut of an item. Safe to call from several threads, also while another thread calls
+  /// `next`.
+  virtual std::shared_ptr<const Cut> make(CutKeyView key) const = 0;
+  /// Changes when anything changes that the order depends on: file names, sizes, numbers of rows,
+  /// weights, seeds. Never reads whole files.
   virtual uint64_t fingerprint() const = 0;
-  /// Number of items of a pass if that is known at once.
+  /// Returns the number of items of a pass if it is known without reading.
   virtual std::optional<int64_t> size() const { return std::nullopt; }
 };
 

@@ -1,4 +1,4 @@
-// Some of a stream's items: those that pass a test, the first ones.
+// Streams of some of a source's items: those that pass a test, or the first ones.
 
 #include "streams/stream_parts.h"
 
@@ -54,7 +54,7 @@ class FirstStream : public OneSource {
 
  private:
   int64_t limit_;
-  int64_t count_ = 0;  // of the source's items that were read
+  int64_t count_ = 0;  // items of the source that were read
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Items without end from a few open streams, which are drawn by weight with replacement.
+// An endless stream of items from a few open streams, which are drawn by weight with replacement.
 
 #include <algorithm>
 #include <sstream>
@@ -16,7 +16,7 @@ class InfiniteMuxStream : public ManySources {
         seed_(options.seed),
         weights_(checked_weights(options.weights, makers_.size())),
         sums_(running_sums(weights_)) {
-    // For `make`; never read.
+    // These streams serve `make` only.
     for (const StreamMaker& maker : makers_) sources_.push_back(maker());
     const auto all = static_cast<int64_t>(makers_.size());
     places_.resize(static_cast<size_t>(std::min(options.max_open_streams.value_or(all), all)));
@@ -77,7 +77,8 @@ class InfiniteMuxStream : public ManySources {
  private:
   struct Place {
     size_t source = 0;
-    StreamPtr stream;  // null until its first item: passes are counted then, as lhotse does
+    /// Null before its first item, because lhotse counts a pass when it is first read.
+    StreamPtr stream;
     bool has_items = false;
   };
 
@@ -97,7 +98,7 @@ class InfiniteMuxStream : public ManySources {
     sums_of_places_ = running_sums(weights);
   }
 
-  // The next item of an open stream; nothing at its end.
+  // Returns the next item of an open stream, or nothing at its end.
   std::optional<CutItem> next_of(Place& place) {
     if (!place.stream) {
       place.stream = makers_[place.source]();
@@ -106,7 +107,7 @@ class InfiniteMuxStream : public ManySources {
     std::optional<CutItem> item = place.stream->next();
     if (item) {
       place.has_items = true;
-      item->token = with_front(static_cast<int64_t>(place.source), std::move(item->token));
+      item->key = with_front(static_cast<int64_t>(place.source), std::move(item->key));
       return item;
     }
     ++passes_[place.source];
@@ -134,7 +135,7 @@ class InfiniteMuxStream : public ManySources {
   std::vector<double> sums_;
   std::vector<Place> places_;
   std::vector<double> sums_of_places_;
-  std::vector<int64_t> passes_;  // of each source that have ended
+  std::vector<int64_t> passes_;  // finished passes of each source
   std::vector<bool> is_empty_;
   size_t num_empty_ = 0;
   PythonRandom rng_;

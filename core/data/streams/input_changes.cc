@@ -41,7 +41,7 @@ Supervision turn_of(const std::string& id, const std::string& recording_id, doub
 
 constexpr const char* kSilence = "_silence";
 
-/// `cut` with so many samples of silence behind it.
+/// Appends silence to `cut`.
 Cut followed_by_silence(Cut cut, int64_t num_samples) {
   const int64_t rate = cut.sample_rate_hz();
   const int64_t own = compute_num_samples(cut.duration_s, rate);
@@ -136,7 +136,7 @@ CutPtr listening_dialogue(const CutPtr& cut, double agent_silence_duration) {
   changed->set_custom("task", quoted("asr"));
   const int64_t num_samples = to_whole(whole_s * static_cast<double>(rate));
   changed->set_custom("target_audio", silent_recording(cut->id + "_target", num_samples, rate));
-  // The agent's recording begins with the cut, wherever that begins in the user's.
+  // The agent's recording begins with the cut, even if the cut begins inside the user's recording.
   if (changed->start_s > 0) changed->set_custom("target_audio_unaligned", JsonText{"true"});
   if (num_silent == 0) return changed;
   return std::make_shared<const Cut>(followed_by_silence(std::move(*changed), num_silent));

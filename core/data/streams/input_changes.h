@@ -1,5 +1,6 @@
 #pragma once
-// What entries of `input_cfg` do to their cuts: tags, and NeMo's variants of duplex dialogues.
+// Changes that entries of `input_cfg` make to their cuts: tags and NeMo's variants of duplex
+// dialogues.
 
 #include <string>
 
@@ -8,31 +9,34 @@
 
 namespace s2s::data {
 
-/// Custom fields on every cut.
+/// Sets custom fields on every cut.
 StreamPtr attach_tags(StreamPtr source, const CustomFields& tags);
 
-/// The entry's own change by its type; the source itself when there is none.
+/// Applies the change that the entry's type asks for. Returns the source itself when there is none.
 /// Errors, when cuts are made: [data/segments], [data/no-target].
 /// Source: NeMo 3.0 cutset.py, the parsers of those types.
 StreamPtr change_to_duplex(StreamPtr source, const InputNode& node);
 
-/// NeMo's extra_fields: lines of other files attached to cuts.
-/// text_iter: the n-th cut of a pass has line n; text_sample: each cut has a line that is drawn,
-/// with the seed (of tarred sets: plus the pass).   Token: a line for each field, the source's.
+/// Attaches lines of other files to cuts (NeMo's extra_fields). With text_iter, the n-th cut of a
+/// pass gets line n. With text_sample, each cut gets a randomly drawn line; the generator is seeded
+/// with the entry's seed, plus the pass for tarred sets.
+/// Key: a line number for each field, then the source's key.
 /// Errors: [data/extra-field].   Source: nemo ExtraField.
 StreamPtr attach_extra_fields(StreamPtr source, const InputNode& node, bool is_tarred);
 
-// The changes to dialogues, on one cut.
+// Changes of a single cut.
 
-/// A single turn becomes the user's; the agent says nothing, at the end of the user's audio or in
-/// silence behind it. The longer recording is the cut with padding behind it.
+/// Makes a dialogue of a single turn: the turn becomes the user's, and the agent stays silent. The
+/// agent's empty turn is at the end of the user's audio, or in silence that is added after it. The
+/// result is as long as the longer recording.
 CutPtr listening_dialogue(const CutPtr& cut, double agent_silence_duration);
-/// The cut that this put silence behind; any other cut itself. NeMo's is one recording: what is
-/// asked of plain cuts is asked of it.
+/// Returns the cut without the silence that listening_dialogue added; any other cut is returned
+/// unchanged. NeMo makes one recording of both parts, so its tests for plain cuts apply to the cut
+/// with silence, too.
 const Cut& without_silence(const Cut& cut);
-/// agent_segments and user_segments become turns.
+/// Converts agent_segments and user_segments to turns.
 CutPtr dialogue_of_segments(const CutPtr& cut, double move_agent_text_back_by);
-/// The user becomes the agent and the agent the user.
+/// Swaps the roles of user and agent.
 CutPtr reversed_dialogue(const CutPtr& cut, const DuplexChange& change);
 
 }  // namespace s2s::data

@@ -11,13 +11,13 @@
 
 namespace s2s::data {
 
-/// Keys of all types: which of them a type has a use for is not checked.
+/// The keys of all types. Nobody checks whether an entry's type uses them.
 struct InputItem {
   std::string type;
   std::optional<double> weight;
   Config tags, input_cfg;
   Config cuts_path, shar_path, manifest_filepath, tarred_audio_filepaths, extra_fields;
-  InputAttributes attributes;  // those of the group, until the entry's are read
+  InputAttributes attributes;  // the group's, until the entry's own are read
   Config shard_seed, reweight_temperature;
 
   double agent_silence_duration = -0.08;
@@ -39,9 +39,9 @@ struct InputItem {
   void visit(OptionVisitor& v);
 
   DuplexChange duplex_change() const;
-  /// ShareGPT's marks of audio in a text.
+  /// ShareGPT's placeholders for audio in a text.
   std::vector<std::string> placeholders() const;
-  /// The keys that say what to read.
+  /// Returns the keys that say what to read.
   std::vector<std::pair<std::string, Config*>> sources();
 
  private:

@@ -44,14 +44,15 @@ Config scalar_block(const char* key, const std::string& source) {
   return block;
 }
 
-/// The block of a YAML file: a list is an input_cfg, a run's configuration has data.train_ds.
+/// Reads the block in a YAML file, which holds an input_cfg (a list), the block itself, or a run's
+/// configuration with data.train_ds.
 Config block_of_yaml(const std::string& source) {
   Config block = scalar_block("input_cfg", source);
   Config top;
   try {
     top = load_config(source);
   } catch (const Error& error) {
-    if (error.id() == "config/type") return block;  // a list
+    if (error.id() == "config/type") return block;  // it is a list
     throw;
   }
   resolve_interpolations(top);
@@ -59,7 +60,7 @@ Config block_of_yaml(const std::string& source) {
   return top;
 }
 
-/// The block of "shar_path=shar" or "[[first.json], [second.json]]"; nothing when it is no such.
+/// Parses texts like "shar_path=shar" or "[[first.json], [second.json]]"; nothing for other texts.
 std::optional<Config> block_of_text(const std::string& source) {
   if (source.starts_with("[")) {
     return parse_yaml("manifest_filepath: " + source, "the command line");
@@ -79,7 +80,7 @@ Config block_of(const std::string& source) {
   return scalar_block(is_nemo(source) ? "manifest_filepath" : "cuts_path", source);
 }
 
-/// Of a multi_config block all sets, one after the other.
+/// Parses a block. The sets of a multi_config block follow each other.
 InputNode parse_sets(const Config& block, const InputContext& context, Findings& findings) {
   const Config* multi = block.find("multi_config");
   if (multi == nullptr || multi->text() != "true") return parse_input(block, context, findings);
@@ -107,7 +108,8 @@ void set_on_bad(InputNode& node, const files::OnBad& on_bad) {
   for (InputNode& child : node.children) set_on_bad(child, on_bad);
 }
 
-/// What a data set's block says of all its sources; mistakes are found when a run reads it.
+/// Reads what a data set's block says about all its sources. Mistakes are reported when a run reads
+/// the block.
 void read_attributes(const Config& block, InputContext& context) {
   InputAttributes& a = context.attributes;
   const auto scalar = [&](const char* key) {
@@ -120,7 +122,7 @@ void read_attributes(const Config& block, InputContext& context) {
   if (const Config* node = block.find("reweight_temperature")) context.reweight_temperature = *node;
 }
 
-/// The tree of what `source` names; with `seed` for seeds that are not numbers.
+/// Parses what `source` names. `seed` replaces seeds that are not numbers.
 InputNode parse_source(const std::string& source, bool metadata_only, int64_t seed) {
   const Config block = block_of(source);
   InputContext context;
@@ -132,7 +134,7 @@ InputNode parse_source(const std::string& source, bool metadata_only, int64_t se
     return node.text() == "trng" || node.text() == "randomized" ? seed : node.as_int(path);
   };
   read_attributes(block, context);
-  // A path in a block of our own is as the command line says it.
+  // The command line gave this path, so it is relative to the current folder.
   if (block.find("input_cfg") != nullptr && block.find("input_cfg")->is_scalar() &&
       block.find("input_cfg")->text() == source) {
     context.base_dir = ".";
@@ -143,7 +145,7 @@ InputNode parse_source(const std::string& source, bool metadata_only, int64_t se
   return node;
 }
 
-/// Tokens of a whole pass, one behind the other.
+/// Rows of a stream. The keys of a whole pass are in one list.
 class StreamRows : public CutRows {
  public:
   StreamRows(StreamPtr stream, const std::string& source, const files::OpenOptions& options)
@@ -151,8 +153,8 @@ class StreamRows : public CutRows {
     constexpr int64_t kReportEvery = 1000;
     const int64_t expected = stream_->size().value_or(0);
     while (const std::optional<CutItem> item = stream_->next()) {
-      tokens_.insert(tokens_.end(), item->token.begin(), item->token.end());
-      ends_.push_back(tokens_.size());
+      keys_.insert(keys_.end(), item->key.begin(), item->key.end());
+      ends_.push_back(keys_.size());
       if (options.on_progress && size() % kReportEvery == 0) {
         options.on_progress({source, size(), expected});
       }
@@ -164,17 +166,18 @@ class StreamRows : public CutRows {
   Cut cut(int64_t row) const override {
     const auto i = static_cast<size_t>(row);
     const size_t begin = i == 0 ? 0 : ends_[i - 1];
-    return *stream_->make(CutKeyView(tokens_).subspan(begin, ends_[i] - begin));
+    return *stream_->make(CutKeyView(keys_).subspan(begin, ends_[i] - begin));
   }
 
  private:
   StreamPtr stream_;
-  std::vector<int64_t> tokens_;
+  std::vector<int64_t> keys_;
   std::vector<size_t> ends_;
 };
 
-/// Whether `source` is other than files of Lhotse cuts or a Shar directory: a YAML file, or a NeMo
-/// manifest (the first line of the first file tells). Errors: those of opening it.
+/// Whether `source` is something other than files of Lhotse cuts or a Shar directory: a YAML file,
+/// or a NeMo manifest (according to the first line of its first file).
+/// Errors: those of opening the file.
 bool is_changed_input(const std::string& source, const files::OpenOptions& options) {
   if (is_folder(source)) return false;
   if (is_yaml(source) || block_of_text(source)) return true;
@@ -218,7 +221,8 @@ StreamPtr open_sampled_input(const std::string& source, int64_t seed) {
 std::unique_ptr<CutRows> open_input_rows(const std::string& source,
                                          const files::OpenOptions& given) {
   files::OpenOptions options = given;
-  if (!options.cache) options.cache = std::make_shared<files::ByteCache>();  // commands run once
+  /// So that commands run once.
+  if (!options.cache) options.cache = std::make_shared<files::ByteCache>();
   if (!is_changed_input(source, options)) return open_cut_rows(source, options);
   auto rows =
       std::make_unique<StreamRows>(open_input(source, false, options.on_damage), source, options);

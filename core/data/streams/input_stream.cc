@@ -13,7 +13,7 @@
 namespace s2s::data {
 namespace {
 
-/// One of the streams to mix: opened when it is needed.
+/// A stream that is mixed with others; it is opened when it is needed.
 struct Part {
   StreamMaker open;
   std::optional<double> weight;
@@ -26,7 +26,7 @@ struct MixRule {
   const std::string& path;
 };
 
-/// NeMo's choice of how to mix.
+/// Mixes the parts in the way that NeMo chooses.
 StreamPtr mix(const std::vector<Part>& parts, const MixRule& rule) {
   if (rule.attributes.max_open_streams) {
     if (rule.is_finite) throw stream_errors::finite_streams(rule.path);
@@ -58,8 +58,8 @@ StreamPtr endless_unless(bool is_finite, StreamPtr stream, bool preserve_id = tr
   return is_finite ? std::move(stream) : repeat(std::move(stream), preserve_id);
 }
 
-/// The entry's attributes for what reads its files. Lines of extra fields belong to entries by
-/// their number: none may be left out.
+/// The entry's attributes for its readers. Extra fields are attached by line number, so no cut may
+/// be skipped: bad cuts are errors then.
 InputAttributes nemo_attributes(const InputNode& node) {
   InputAttributes attributes = node.attributes;
   if (!node.extra_fields.empty()) attributes.on_bad = {};
@@ -77,8 +77,8 @@ StreamPtr open_nemo(const InputNode& node, const InputFiles& files) {
   return attach_extra_fields(std::move(stream), node, is_tarred);
 }
 
-/// A set of a list, or with a limit of open streams each of its shards, as NeMo opens them: in
-/// order, whole.
+/// Adds the files as one part. If the number of open streams is limited, adds each shard as a part,
+/// as NeMo does; a shard is read in order and to its end.
 void add_nemo_parts(const InputNode& node, const InputFiles& files, std::vector<Part>& parts) {
   std::optional<double> weight = files.weight;
   if (!weight && !node.attributes.keep_order) {
@@ -136,7 +136,7 @@ InputNode without_bad(InputNode node) {
 OpenedInput open_group(const InputNode& node) {
   std::vector<OpenedInput> opened;
   for (const InputNode& child : node.children) {
-    // What one of two lacks would pair the others wrongly.
+    // A skipped cut in one of two streams would shift all pairs after it.
     opened.push_back(open_input_tree(node.type == "pairs" ? without_bad(child) : child));
   }
   const InputAttributes& a = node.attributes;
@@ -158,7 +158,7 @@ OpenedInput open_group(const InputNode& node) {
   for (size_t i = 0; i < opened.size(); ++i) {
     const InputNode& child = node.children[i];
     auto first = std::make_shared<StreamPtr>(std::move(opened[i].stream));
-    // The stream that is open already, then others.
+    // The first call gives the stream that is already open, later calls open new ones.
     parts.push_back(
         {[first, child] { return *first ? std::move(*first) : open_input_tree(child).stream; },
          child.weight});

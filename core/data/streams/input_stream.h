@@ -1,5 +1,5 @@
 #pragma once
-// The stream of what an input tree says.
+// Opens the stream that an input tree defines.
 
 #include "streams/combinators.h"
 #include "streams/input_tree.h"
@@ -8,7 +8,7 @@ namespace s2s::data {
 
 struct OpenedInput {
   StreamPtr stream;
-  /// NeMo's "tarred": endless unless force_finite says otherwise.
+  /// What NeMo calls "tarred": the stream is endless unless force_finite is set.
   bool is_tarred = false;
 };
 
@@ -16,7 +16,8 @@ struct OpenedInput {
 /// Source: NeMo 3.0 cutset.py, parse_and_combine_datasets and the parsers of each type.
 OpenedInput open_input_tree(const InputNode& node);
 
-/// Weights to a power, with the sum 1; empty for none.   Source: NeMo temperature_reweighting.
+/// Raises weights to a power and scales them to the sum 1. Empty for no weights.
+/// Source: NeMo temperature_reweighting.
 std::vector<double> reweighted(std::vector<double> weights, double temperature);
 
 }  // namespace s2s::data

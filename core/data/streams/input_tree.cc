@@ -24,7 +24,7 @@ namespace {
 constexpr int kMaxLevels = 32;
 constexpr int64_t kMaxSources = 20'000;  // files may include the same files repeatedly
 
-/// Of one level and of those below; a single number is every level's.
+/// Temperatures of a level and of those below it. A scalar applies to every level.
 struct Temperatures {
   std::vector<double> values;
   bool is_scalar = false;
@@ -40,7 +40,7 @@ constexpr const char* kTextAlone =
     "text without audio, which has a data set of its own beside this one "
     "(s2s-run plugin list --kind data)";
 
-/// Why a type that NeMo knows is of no use; "" for what is read.
+/// Says why a type is refused; "" for a type that is read here.
 std::string refusal(const std::string& type) {
   static const std::map<std::string, std::string> kRefused = {
       {"txt", kTextAlone},
@@ -59,7 +59,7 @@ std::string refusal(const std::string& type) {
   return std::find(known.begin(), known.end(), type) == known.end() ? "not a known type" : "";
 }
 
-/// The YAML file that `node` at `path` names.
+/// Reads the YAML file `file`, which `node` at `path` names.
 Config read_yaml_list(const std::string& path, const Config& node, const std::string& file) {
   Config top = Config::map();
   try {
@@ -74,7 +74,7 @@ Config read_yaml_list(const std::string& path, const Config& node, const std::st
   }
   resolve_interpolations(top);
   Config list = *top.find("input_cfg");
-  // A file with the whole block is as good as one with the list alone.
+  // The file may hold a block around the list.
   if (list.is_map() && list.find("input_cfg") != nullptr) return *list.find("input_cfg");
   return list;
 }
@@ -84,7 +84,7 @@ class Parser {
   Parser(const InputContext& context, Findings& findings)
       : context_(context), findings_(findings) {}
 
-  /// The list under `node`, or in the YAML file that it names.
+  /// Parses the list in `node`, or in the YAML file that it names.
   void parse_group(const Config& node, const std::string& base_dir, const Temperatures& own,
                    int level, InputNode& group) {
     if (level > kMaxLevels) {
@@ -125,7 +125,7 @@ class Parser {
     }
   }
 
-  /// A list's length has to be the number of levels, as NeMo asks.
+  /// Checks that a list has one value per level, as NeMo requires.
   void check_depth(const Temperatures& written, const Config& node) const {
     if (written.is_scalar || written.values.empty()) return;
     if (static_cast<int>(written.values.size()) == depth_) return;
@@ -151,11 +151,12 @@ class Parser {
   }
 
  private:
-  /// False, with a finding, for a file that is being read already: it includes itself.
+  /// Returns false and adds a finding if the file is already being read, because it includes
+  /// itself.
   bool enter(const std::string& file, const Config& node, const InputNode& group) {
     std::error_code failed;
     const std::filesystem::path resolved = std::filesystem::weakly_canonical(file, failed);
-    const std::string real = failed ? file : resolved.string();  // reading it will say why
+    const std::string real = failed ? file : resolved.string();  // the error of reading it says why
     if (std::find(open_files_.begin(), open_files_.end(), real) == open_files_.end()) {
       open_files_.push_back(real);
       return true;
@@ -220,7 +221,7 @@ class Parser {
     if (!why.empty() && type != nullptr) {
       return findings_.add(stream_errors::input_type(path + ".type", *type, why));
     }
-    if (item.type.empty()) return;  // that is a finding already
+    if (item.type.empty()) return;  // already a finding
     child.attributes = item.attributes;
     if (!item.shard_seed.is_null()) {
       child.attributes.shard_seed = context_.seed(item.shard_seed, path + ".shard_seed");
@@ -285,7 +286,8 @@ class Parser {
   size_t num_files_ = 0;
   int depth_ = 0;
   int64_t num_sources_ = 0;
-  std::vector<std::string> open_files_;  // on the way from the top to what is read
+  /// Files that include each other, down to the one that is read.
+  std::vector<std::string> open_files_;
   std::set<std::string> reported_;
 };
 

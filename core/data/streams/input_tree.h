@@ -1,5 +1,6 @@
 #pragma once
-// What `input_cfg`, or the plain keys of a data set, say to read: parsed and checked, nothing open.
+// The tree of what `input_cfg`, or the plain keys of a data set, say to read. It is parsed and
+// checked, and no file is open.
 
 #include <cstdint>
 #include <functional>
@@ -13,8 +14,8 @@
 
 namespace s2s::data {
 
-/// What an entry takes over from the group around it unless it says otherwise. NeMo's names. Seeds
-/// are numbers: whoever reads the data set's block knows what "trng" and "randomized" are.
+/// Attributes that an entry inherits from its group unless it sets them, with NeMo's names. Seeds
+/// are numbers here: the reader of the data set's block resolves "trng" and "randomized".
 struct InputAttributes {
   bool shuffle = false;
   int64_t shard_seed = 0;
@@ -27,30 +28,31 @@ struct InputAttributes {
   bool force_map_dataset = false;
   bool force_iterable_dataset = false;
   std::optional<int64_t> slice_length = {};
-  bool keep_order = false;  // of Shar, whose shards NeMo always shuffles; no key of the files
-  bool as_prompts = false;  // conversations stay what they are (prompt_cut.h); no key of the files
-  /// Told of each cut of the files that is bad, which is passed over; may be called by several
-  /// threads. Empty: it is thrown.
+  bool keep_order = false;  // of Shar, whose shards NeMo always shuffles; not a key of the files
+  /// Keeps conversations as they are (prompt_cut.h); not a key of the files.
+  bool as_prompts = false;
+  /// Called for each bad cut of the files, which is then skipped; maybe from several threads. If it
+  /// is empty, the error is thrown.
   std::function<void(const Error&)> on_bad = {};
 };
 
-/// A column that is attached from another file (NeMo's extra_fields).
+/// A column that another file adds to the cuts (NeMo's extra_fields).
 struct ExtraField {
-  std::string type;  // text_iter: line after line; text_sample: drawn
+  std::string type;  // text_iter: consecutive lines; text_sample: random lines
   std::string name;
   std::string path;
 };
 
-/// A set of files with one weight.
+/// Files that are mixed with one weight.
 struct InputFiles {
-  std::vector<std::string> manifests;  // of Lhotse, of NeMo; of Shar: shards of cuts, or empty
+  std::vector<std::string> manifests;  // Lhotse's or NeMo's; for Shar the shards of cuts, or empty
   std::vector<std::string> tars;       // NeMo's; empty: not tarred
-  std::string directory;               // of Shar
-  std::vector<std::pair<std::string, std::vector<std::string>>> fields;  // of Shar, without cuts
+  std::string directory;               // for Shar
+  std::vector<std::pair<std::string, std::vector<std::string>>> fields;  // for Shar, without cuts
   std::optional<double> weight;
 };
 
-/// How a cut becomes a duplex dialogue, or the other side of one.
+/// How a cut becomes a duplex dialogue, or how its two sides are swapped.
 struct DuplexChange {
   double agent_silence_duration = -0.08;
   double move_agent_text_back_by = 0;
@@ -70,17 +72,17 @@ struct InputNode {
   std::optional<double> weight;
   CustomFields tags;
 
-  double temperature = 1;           // of the weights of `children`
-  std::vector<InputNode> children;  // kGroup: at least one
-  std::vector<InputFiles> files;    // of the others: several are mixed
-  bool is_list = false;             // files came as a list, even if of one
+  double temperature = 1;           // for the weights of `children`
+  std::vector<InputNode> children;  // for kGroup: at least one
+  std::vector<InputFiles> files;    // for other kinds: several are mixed
+  bool is_list = false;             // files were given as a list, maybe of one
   std::vector<ExtraField> extra_fields;
   DuplexChange duplex;
-  std::vector<std::string> placeholders;  // of audio, ShareGPT's
+  std::vector<std::string> placeholders;  // ShareGPT's, for audio
   std::string audio_root;
 };
 
-/// Types that `input_cfg` may name here, in the order of the documentation.
+/// The types that `input_cfg` may name, in the order of the documentation.
 const std::vector<std::string>& input_types();
 
 struct InputContext {
@@ -88,14 +90,15 @@ struct InputContext {
   std::string base_dir = ".";  // of relative paths
   InputAttributes attributes;  // the block's own
   Config reweight_temperature = {};
-  /// The number of a seed that a node writes: whole, "trng" or "randomized".
+  /// Converts a seed of the configuration (an integer, "trng" or "randomized") to a number.
   std::function<int64_t(const Config& seed, const std::string& path)> seed;
 };
 
 /// Reads `block`'s keys input_cfg, cuts_path, shar_path, manifest_filepath and
-/// tarred_audio_filepaths. Relative paths are relative to the folder of the file that says them.
-/// Errors: [data/cuts-path] none is given; [data/input], [data/input-type], [data/weights], and
-/// those of configuration.
+/// tarred_audio_filepaths. Relative paths are relative to the folder of the file that contains
+/// them.
+/// Errors: [data/cuts-path] when none is given; [data/input], [data/input-type], [data/weights],
+/// and those of configuration.
 /// Source: NeMo 3.0 nemo/collections/common/data/lhotse/cutset.py.
 InputNode parse_input(const Config& block, const InputContext& context, Findings& findings);
 

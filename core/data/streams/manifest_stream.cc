@@ -1,4 +1,4 @@
-// Cuts of JSONL manifests, one file after the other.
+// Reads cuts of JSONL manifests, one file after the other.
 
 #include <filesystem>
 
@@ -41,15 +41,15 @@ class ManifestStream : public LeafStream {
     at_file_ = state_field<size_t>(state, "file");
     at_row_ = state_field<int64_t>(state, "row");
     if (at_file_ > files_.size() || at_row_ < 0) {
-      throw stream_errors::damaged_state("it is behind the end of the manifests");
+      throw stream_errors::damaged_state("it is after the end of the manifests");
     }
     cursor_.reset();
   }
 
-  CutPtr make(CutKeyView token) const override {
-    S2S_ASSERT(token.size() == 2, "a token of this stream is [file, row]");
-    const auto file = static_cast<size_t>(token[0]);
-    return parse(file, token[1], files_.open(file)->line(token[1]));
+  CutPtr make(CutKeyView key) const override {
+    S2S_ASSERT(key.size() == 2, "a key of this stream is [file, row]");
+    const auto file = static_cast<size_t>(key[0]);
+    return parse(file, key[1], files_.open(file)->line(key[1]));
   }
 
   uint64_t fingerprint() const override {
@@ -78,7 +78,7 @@ class ManifestStream : public LeafStream {
     return std::nullopt;
   }
 
-  CutPtr read_row(const CutKey& token) override { return parse(at_file_, token[1], line_); }
+  CutPtr read_row(const CutKey& key) override { return parse(at_file_, key[1], line_); }
 
  private:
   CutPtr parse(size_t file, int64_t row, const std::string& line) const {
@@ -88,10 +88,10 @@ class ManifestStream : public LeafStream {
   }
 
   LineFiles files_;
-  std::optional<files::LineCursor> cursor_;  // in file at_file_
+  std::optional<files::LineCursor> cursor_;  // position in file at_file_
   size_t at_file_ = 0;
-  int64_t at_row_ = 0;  // in the file
-  std::string line_;    // of the row that is read
+  int64_t at_row_ = 0;  // in that file
+  std::string line_;    // the row that is being read
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A stream's cuts changed: each one, each into several, or each by what is drawn for it.
+// Changes a stream's cuts: each one, each into several, or each by numbers that are drawn for it.
 
 #include "streams/packed_text.h"
 #include "streams/stream_parts.h"
@@ -13,12 +13,12 @@ class MapStream : public OneSource {
 
   std::optional<CutItem> next() override {
     std::optional<CutItem> item = source().next();
-    // An item without its cut stays one: `make` changes it, too.
+    // An item without a cut stays without one, and `make` changes the cut later.
     if (item && item->cut) item->cut = function_(item->cut);
     return item;
   }
 
-  CutPtr make(CutKeyView token) const override { return function_(source().make(token)); }
+  CutPtr make(CutKeyView key) const override { return function_(source().make(key)); }
   std::optional<int64_t> size() const override { return source().size(); }
 
  private:
@@ -39,13 +39,13 @@ class FlatMapStream : public OneSource {
       const std::optional<CutItem> item = source().next();
       clear();
       if (!item) return std::nullopt;
-      whole_ = item->token;
+      whole_ = item->key;
       has_whole_ = true;
       cuts_ = parts_(cut_of(*item, source()));
     }
     const auto part = static_cast<int64_t>(at_);
     CutItem item = {with_front(part, whole_), std::move(cuts_[at_++])};
-    // What has been given out entirely is not made again after a restore.
+    // A cut whose parts are all used needs no work after a restore.
     if (at_ == cuts_.size()) clear();
     return item;
   }
@@ -73,9 +73,9 @@ class FlatMapStream : public OneSource {
     at_ = state_field<size_t>(state, "at");
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const auto part = static_cast<size_t>(take_front(token, INT64_MAX));
-    std::vector<CutPtr> cuts = parts_(source().make(token));
+  CutPtr make(CutKeyView key) const override {
+    const auto part = static_cast<size_t>(take_front(key, INT64_MAX));
+    std::vector<CutPtr> cuts = parts_(source().make(key));
     if (part >= cuts.size()) throw stream_errors::damaged_state("a cut has fewer parts now");
     return std::move(cuts[part]);
   }
@@ -89,9 +89,9 @@ class FlatMapStream : public OneSource {
   }
 
   CutParts parts_;
-  CutKey whole_;  // whose parts are given out
+  CutKey whole_;  // key of the cut whose parts are given
   bool has_whole_ = false;
-  std::vector<CutPtr> cuts_;  // its parts; none after a restore, until they are asked for
+  std::vector<CutPtr> cuts_;  // its parts; empty after a restore, until they are needed
   size_t at_ = 0;
 };
 
@@ -109,11 +109,11 @@ class DrawStream : public OneSource {
     std::optional<CutItem> item = source().next();
     if (!item) return std::nullopt;
     const CutPtr cut = cut_of(*item, source());
-    CutKey token = draws_(*cut, rng_);
-    item->cut = function_(cut, token);
-    token.insert(token.begin(), static_cast<int64_t>(token.size()));
-    token.insert(token.end(), item->token.begin(), item->token.end());
-    item->token = std::move(token);
+    CutKey key = draws_(*cut, rng_);
+    item->cut = function_(cut, key);
+    key.insert(key.begin(), static_cast<int64_t>(key.size()));
+    key.insert(key.end(), item->key.begin(), item->key.end());
+    item->key = std::move(key);
     return item;
   }
 
@@ -133,9 +133,9 @@ class DrawStream : public OneSource {
     rng_.restore(state_field<std::string>(state, "rng"));
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const auto count = static_cast<size_t>(take_front(token, static_cast<int64_t>(token.size())));
-    return function_(source().make(token.subspan(count)), token.first(count));
+  CutPtr make(CutKeyView key) const override {
+    const auto count = static_cast<size_t>(take_front(key, static_cast<int64_t>(key.size())));
+    return function_(source().make(key.subspan(count)), key.first(count));
   }
 
   std::optional<int64_t> size() const override { return source().size(); }

@@ -1,4 +1,4 @@
-// Each next item from a source that is drawn by weight.
+// Takes each next item from a source that is drawn by weight.
 
 #include <sstream>
 
@@ -23,7 +23,7 @@ class MuxStream : public ManySources {
       const size_t number = active_[rng_.choices(sums_)];
       std::optional<CutItem> item = sources_[number]->next();
       if (item) {
-        item->token = with_front(static_cast<int64_t>(number), std::move(item->token));
+        item->key = with_front(static_cast<int64_t>(number), std::move(item->key));
         return item;
       }
       has_ended_[number] = true;
@@ -64,7 +64,7 @@ class MuxStream : public ManySources {
   std::optional<int64_t> size() const override { return total_size(); }
 
  private:
-  // active_, sums_: what has not ended.
+  // Sets active_ and sums_ to the sources that have not ended.
   void find_active() {
     active_.clear();
     std::vector<double> weights;

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In such sets names are members of tars.
+/// Whether the data set is tarred, in which names are members of tars.
 bool is_tarred_name(const std::string& audio, const fs::path& manifest) {
   if (audio.find('/') != std::string::npos) return false;
   if (manifest.filename() == "tarred_audio_manifest.json") return true;
@@ -68,7 +68,7 @@ NemoEntry parse_nemo_entry(const std::string& text, const std::string& file, int
   try {
     entry.json = parse_foreign_json<nlohmann::ordered_json>(text);
   } catch (const nlohmann::json::exception& error) {
-    const std::string_view reason = error.what();  // with the name of the parser in front
+    const std::string_view reason = error.what();  // begins with the parser's name
     const size_t column = std::min(reason.find("column "), reason.size());
     throw stream_errors::nemo_line(entry.place(),
                                    fmt::format("no JSON ({})", reason.substr(column)),

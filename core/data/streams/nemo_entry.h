@@ -11,7 +11,7 @@
 
 namespace s2s::data {
 
-/// Of an entry without `sampling_rate`.
+/// Sampling rate of an entry without `sampling_rate`.
 constexpr int64_t kAssumedRateHz = 16000;
 
 struct NemoFields {
@@ -27,28 +27,29 @@ struct NemoEntry {
   /// "file:line".
   std::string place() const;
   std::string audio_filepath() const;
-  /// Nothing: absent or null. Errors: [data/nemo-manifest] when it is no number.
+  /// Nothing when the key is absent or null. Errors: [data/nemo-manifest] when it is not a number.
   std::optional<double> number(const char* key) const;
   std::optional<std::string> text(const std::string& key) const;
-  /// `_skipme`, as Python sees truth.
+  /// Whether `_skipme` is true in Python's sense.
   bool is_skipped() const;
 };
 
 /// Errors: [data/nemo-manifest].
 NemoEntry parse_nemo_entry(const std::string& text, const std::string& file, int64_t line);
 
-/// Members of an object as custom fields, without those that `is_left_out` names.
+/// Converts members of an object to custom fields, except those that `is_left_out` names.
 CustomFields custom_fields(const nlohmann::ordered_json& object,
                            const std::vector<std::string>& left_out);
 
 /// Python's f"{round(seconds * 1e2):06d}".
 std::string centiseconds(double seconds);
 
-/// Where an audio file of a manifest is: relative paths are below the manifest's folder when there
-/// is such a file. Source: nemo get_full_path.
+/// Path of a manifest's audio file. A relative path is taken from the manifest's folder if that
+/// file exists.
+/// Source: nemo get_full_path.
 std::string nemo_audio_path(const std::string& audio, const std::string& manifest);
 
-/// A turn over the whole of `cut`, with the entry's text and language.
+/// A turn that spans `cut`, with the entry's text and language.
 Supervision whole_turn(const Cut& cut, const NemoEntry& entry, const NemoFields& fields);
 
 }  // namespace s2s::data

@@ -1,4 +1,4 @@
-// NeMo's extra_fields: lines of other files attached to cuts.
+// Attaches lines of other files to cuts (NeMo's extra_fields).
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -30,12 +30,12 @@ class ExtraFields : public OneSource {
   std::optional<CutItem> next() override {
     std::optional<CutItem> item = source().next();
     if (!item) return std::nullopt;
-    CutKey token;
-    for (size_t i = 0; i < fields_.size(); ++i) token.push_back(draw(i));
+    CutKey key;
+    for (size_t i = 0; i < fields_.size(); ++i) key.push_back(draw(i));
     ++num_cuts_;
-    const CutPtr cut = with_fields(cut_of(*item, source()), token);
-    token.insert(token.end(), item->token.begin(), item->token.end());
-    return CutItem{std::move(token), cut};
+    const CutPtr cut = with_fields(cut_of(*item, source()), key);
+    key.insert(key.end(), item->key.begin(), item->key.end());
+    return CutItem{std::move(key), cut};
   }
 
   void rewind(int64_t epoch) override {
@@ -59,8 +59,8 @@ class ExtraFields : public OneSource {
     }
   }
 
-  CutPtr make(CutKeyView token) const override {
-    return with_fields(source().make(token.subspan(fields_.size())), token.first(fields_.size()));
+  CutPtr make(CutKeyView key) const override {
+    return with_fields(source().make(key.subspan(fields_.size())), key.first(fields_.size()));
   }
 
   uint64_t fingerprint() const override {

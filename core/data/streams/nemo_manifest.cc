@@ -1,4 +1,4 @@
-// NeMo's JSON manifests of audio files.
+// Reads NeMo's JSON manifests of audio files.
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ const std::vector<std::string>& keys_of_audio(bool has_sampling_rate) {
   return has_sampling_rate ? kLong : kAll;
 }
 
-/// What the line says, without a look at the file.
+/// Returns the recording as the line describes it, without opening the file.
 Recording written_recording(const std::string& audio, double end_s, int64_t rate) {
   Recording recording;
   recording.id = audio;
@@ -55,7 +55,8 @@ Recording recording_of_file(const std::string& audio, const NemoEntry& entry) {
   return recording;
 }
 
-/// How lhotse's LazyIteratorChain orders its parts: each pass shuffles the last one's order.
+/// The order of parts in lhotse's LazyIteratorChain: each pass shuffles the order of the pass
+/// before.
 class ShuffledParts {
  public:
   ShuffledParts(size_t count, bool shuffle, int64_t seed)
@@ -106,11 +107,11 @@ class NemoManifestStream : public LeafStream {
     if (const auto row = state.at("row").get<int64_t>(); row > 0) open_part(row);
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const auto file = static_cast<size_t>(token[0]);
-    const std::string line = lines_.open(file)->line(token[1]);
+  CutPtr make(CutKeyView key) const override {
+    const auto file = static_cast<size_t>(key[0]);
+    const std::string line = lines_.open(file)->line(key[1]);
     return std::make_shared<const Cut>(
-        make_cut(parse_nemo_entry(line, lines_.path(file), token[1] + 1)));
+        make_cut(parse_nemo_entry(line, lines_.path(file), key[1] + 1)));
   }
 
   uint64_t fingerprint() const override {
@@ -137,8 +138,8 @@ class NemoManifestStream : public LeafStream {
     return std::nullopt;
   }
 
-  CutPtr read_row(const CutKey& token) override {
-    const NemoEntry entry = parse_nemo_entry(line_, lines_.path(file_of_part()), token[1] + 1);
+  CutPtr read_row(const CutKey& key) override {
+    const NemoEntry entry = parse_nemo_entry(line_, lines_.path(file_of_part()), key[1] + 1);
     return entry.is_skipped() ? nullptr : std::make_shared<const Cut>(make_cut(entry));
   }
 
@@ -187,9 +188,9 @@ class NemoManifestStream : public LeafStream {
   LineFiles lines_;
   ShuffledParts parts_;
   int64_t epoch_ = 0;
-  size_t part_ = 0;  // in the order of the pass
+  size_t part_ = 0;  // index in the order of the pass
   std::optional<files::LineCursor> cursor_;
-  std::string line_;  // of the row that is read
+  std::string line_;  // the row that is being read
 };
 
 }  // namespace

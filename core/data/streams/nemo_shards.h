@@ -1,6 +1,5 @@
 #pragma once
-// NeMo's tarred data sets: which manifest belongs to which tar, and what an entry makes of a
-// member.
+// NeMo's tarred data sets: which manifest belongs to which tar.
 
 #include <cstdint>
 #include <memory>
@@ -15,13 +14,13 @@
 
 namespace s2s::data {
 
-/// Manifests and tars by the numbers in their names; a single manifest serves all tars by its
-/// entries' shard_id. Thread-safe.
+/// Pairs manifests and tars by the numbers in their names. A single manifest can serve all tars;
+/// then the shard_id of an entry names its tar. Thread-safe.
 class NemoShards {
  public:
-  /// Errors: [data/nemo-shards] names without numbers, manifests and tars that differ.
-  /// `on_bad` is told of each line of the manifests that is no entry, which is passed over, each
-  /// time they are read; empty: it is thrown.
+  /// `on_bad` is called for each manifest line that is no entry, each time that it is read; the
+  /// line is skipped. Without `on_bad` the error is thrown.
+  /// Errors: [data/nemo-shards] for names without numbers, or when manifests and tars differ.
   NemoShards(const std::vector<std::string>& manifests, const std::vector<std::string>& tars,
              files::OnBad on_bad = {});
 
@@ -42,7 +41,7 @@ class NemoShards {
     int64_t number = 0;
     size_t manifest = 0;
     std::string tar;
-    std::vector<int64_t> rows;  // of a manifest that serves all tars
+    std::vector<int64_t> rows;  // for a manifest that serves all tars
   };
 
   void read_shard_ids(std::unordered_map<int64_t, std::vector<int64_t>>& rows) const;

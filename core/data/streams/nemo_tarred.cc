@@ -1,4 +1,4 @@
-// NeMo's tarred data sets.
+// Reads NeMo's tarred data sets.
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@
 namespace s2s::data {
 namespace {
 
-constexpr double kSameLength = 0.2;  // s; NeMo's allowance for codecs
+constexpr double kSameLength = 0.2;  // s; NeMo's tolerance for codecs
 
 class NemoTarredStream : public CutStream {
  public:
@@ -80,10 +80,10 @@ class NemoTarredStream : public CutStream {
     next_waiting_ = state.at("given").get<size_t>();
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const auto shard = static_cast<size_t>(token[0]);
-    const auto member = files::read_tar_member(*shards_.open_tar(shard), token[1]);
-    const NemoEntry entry = shards_.entry(shard, token[2]);
+  CutPtr make(CutKeyView key) const override {
+    const auto shard = static_cast<size_t>(key[0]);
+    const auto member = files::read_tar_member(*shards_.open_tar(shard), key[1]);
+    const NemoEntry entry = shards_.entry(shard, key[2]);
     if (!member) {
       throw stream_errors::nemo_member(shards_.tar(shard), entry.audio_filepath(),
                                        shards_.manifest(shard));
@@ -103,7 +103,7 @@ class NemoTarredStream : public CutStream {
   std::optional<int64_t> size() const override { return shards_.num_entries(); }
 
  private:
-  struct Part {  // the shard that is read
+  struct Part {  // the open shard
     size_t shard = 0;
     std::shared_ptr<const files::ByteFile> tar;
     std::unordered_map<std::string, std::vector<int64_t>> rows;
@@ -129,7 +129,7 @@ class NemoTarredStream : public CutStream {
     part_ = std::move(part);
   }
 
-  /// Of a tar that cannot be read to its end: each entry whose audio is not before the damage.
+  /// Reports each entry whose audio cannot be read because the tar is damaged before it.
   void report_lost(const Part& part, const Error& damage) const {
     std::set<std::string> found;
     try {
@@ -139,7 +139,7 @@ class NemoTarredStream : public CutStream {
         found.insert(member->name);
         at = member->end();
       }
-    } catch (const Error&) {  // the damage
+    } catch (const Error&) {  // reached the damage
     }
     std::set<int64_t> lost;
     for (const auto& [name, rows] : part.rows) {
@@ -151,7 +151,7 @@ class NemoTarredStream : public CutStream {
     }
   }
 
-  /// The member at the offset; nothing at the end, or where the rest is lost.
+  /// Returns the member at the offset, or nothing at the end or at damage.
   std::optional<files::TarMember> read_member() {
     if (part_->tar == nullptr) return std::nullopt;
     try {
@@ -234,7 +234,7 @@ class NemoTarredStream : public CutStream {
       const AudioReader reader(tar, member.begin, member.begin + member.num_bytes);
       describe_audio(reader.info(), recording);
     } catch (const std::runtime_error&) {
-      // Whoever loads it says why.
+      // The error is reported when the audio is loaded.
       const auto rate =
           static_cast<int64_t>(entry.number("sampling_rate").value_or(kAssumedRateHz));
       const double end_s = offset + duration.value_or(1);
@@ -265,13 +265,13 @@ class NemoTarredStream : public CutStream {
   int64_t epoch_ = 0;
   PythonRandom random_;
   std::vector<size_t> order_;
-  size_t part_index_ = 0;  // in the order
+  size_t part_index_ = 0;  // index in the order
   std::optional<Part> part_;
   int64_t offset_ = 0;        // of the next member's header
   int64_t member_index_ = 0;  // of the next member
   int64_t num_taken_ = 0;     // members of the part that gave cuts
   int64_t slice_begin_ = -1;
-  std::vector<CutItem> waiting_;  // of the current member
+  std::vector<CutItem> waiting_;  // remaining cuts of the current member
   size_t next_waiting_ = 0;
   int64_t waiting_offset_ = 0;
 };

@@ -10,7 +10,7 @@
 namespace s2s::data {
 namespace {
 
-// Cumulative probabilities, ending at exactly 1.
+// Cumulative probabilities; the last one is exactly 1.
 std::vector<double> cumulative(std::span<const double> probabilities) {
   std::vector<double> sums(probabilities.size());
   std::partial_sum(probabilities.begin(), probabilities.end(), sums.begin());

@@ -1,5 +1,5 @@
 #pragma once
-// NumPy's default_rng, bit for bit, as far as Lhotse draws with it: the choice of a sampler.
+// The part of NumPy's default_rng that Lhotse uses, with equal bits.
 
 #include <cstddef>
 #include <cstdint>

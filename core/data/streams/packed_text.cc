@@ -1,29 +1,16 @@
 #include "streams/packed_text.h"
 
-#include <array>
 #include <bit>
+#include <optional>
+#include <utility>
 
+#include "base/text.h"
 #include "streams/stream_errors.h"
 
 namespace s2s::data {
-namespace {
-
-constexpr std::string_view kDigits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-constexpr std::array<int8_t, 256> values_of_digits() {
-  std::array<int8_t, 256> values{};
-  values.fill(-1);
-  for (size_t i = 0; i < kDigits.size(); ++i) {
-    values[static_cast<unsigned char>(kDigits[i])] = static_cast<int8_t>(i);
-  }
-  return values;
-}
-
-}  // namespace
 
 void PackedWriter::add(int64_t number) {
-  // Zigzag: small negative numbers are short, too.
+  // Zigzag code, so that small negative numbers are short, too.
   uint64_t rest = (static_cast<uint64_t>(number) << 1) ^ static_cast<uint64_t>(number >> 63);
   while (rest >= 0x80) {
     bytes_.push_back(static_cast<char>(rest | 0x80));
@@ -47,36 +34,12 @@ void PackedWriter::add_all(std::span<const int64_t> numbers) {
   for (const int64_t number : numbers) add(number);
 }
 
-std::string PackedWriter::text() const {
-  std::string text;
-  text.reserve((bytes_.size() * 4 + 2) / 3);
-  uint32_t bits = 0;
-  int num_bits = 0;
-  for (const char byte : bytes_) {
-    bits = (bits << 8) | static_cast<unsigned char>(byte);
-    for (num_bits += 8; num_bits >= 6; num_bits -= 6) {
-      text.push_back(kDigits[(bits >> (num_bits - 6)) & 63]);
-    }
-  }
-  if (num_bits > 0) text.push_back(kDigits[(bits << (6 - num_bits)) & 63]);
-  return text;
-}
+std::string PackedWriter::text() const { return std::string(without_padding(to_base64(bytes_))); }
 
 PackedReader::PackedReader(std::string_view text) {
-  static constexpr auto kValues = values_of_digits();
-  bytes_.reserve(text.size() * 3 / 4);
-  uint32_t bits = 0;
-  int num_bits = 0;
-  for (const char digit : text) {
-    const int8_t value = kValues[static_cast<unsigned char>(digit)];
-    if (value < 0) throw stream_errors::damaged_state("a packed text has a foreign character");
-    bits = (bits << 6) | static_cast<uint32_t>(value);
-    num_bits += 6;
-    if (num_bits >= 8) {
-      num_bits -= 8;
-      bytes_.push_back(static_cast<char>(bits >> num_bits));
-    }
-  }
+  std::optional<std::string> bytes = from_base64(text);
+  if (!bytes) throw stream_errors::damaged_state("a packed text has a foreign character");
+  bytes_ = std::move(*bytes);
 }
 
 uint8_t PackedReader::next_byte() {

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers as short text: positions hold thousands of them, and are JSON.
+// Stores numbers as short text for saved positions, which are JSON and hold thousands of numbers.
 
 #include <cstdint>
 #include <span>
@@ -9,25 +9,25 @@
 
 namespace s2s::data {
 
-/// Collects numbers; small whole numbers take one byte, doubles eight.
+/// Collects numbers. Small integers take one byte, doubles take eight.
 class PackedWriter {
  public:
   void add(int64_t number);
   void add_double(double number);
   void add_word(uint32_t word);
-  /// Its length first.
+  /// Adds the length, then the numbers.
   void add_all(std::span<const int64_t> numbers);
-  /// Base64 of what was added.
+  /// Returns the numbers as base64.
   std::string text() const;
 
  private:
   std::string bytes_;
 };
 
-/// Takes the numbers out again, in their order.
+/// Reads the numbers in the order in which they were added.
 class PackedReader {
  public:
-  /// Errors: [data/position] when the text is not one of PackedWriter's, also in all that follows.
+  /// Errors, here and in all functions: [data/position] when PackedWriter did not write the text.
   explicit PackedReader(std::string_view text);
   int64_t next();
   double next_double();

@@ -22,8 +22,8 @@ class PairStream : public CutStream {
     if (!target) throw stream_errors::single_cut(*cut_of(*source, *source_), "target");
     if (!source) throw stream_errors::single_cut(*cut_of(*target, *target_), "source");
     CutItem item;
-    item.token = with_front(static_cast<int64_t>(source->token.size()), source->token);
-    item.token.insert(item.token.end(), target->token.begin(), target->token.end());
+    item.key = with_front(static_cast<int64_t>(source->key.size()), source->key);
+    item.key.insert(item.key.end(), target->key.begin(), target->key.end());
     item.cut = joined(cut_of(*source, *source_), cut_of(*target, *target_));
     return item;
   }
@@ -42,9 +42,9 @@ class PairStream : public CutStream {
     target_->restore(state_part(state, "target"));
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const auto length = static_cast<size_t>(take_front(token, std::ssize(token)));
-    return joined(source_->make(token.first(length)), target_->make(token.subspan(length)));
+  CutPtr make(CutKeyView key) const override {
+    const auto length = static_cast<size_t>(take_front(key, std::ssize(key)));
+    return joined(source_->make(key.first(length)), target_->make(key.subspan(length)));
   }
 
   uint64_t fingerprint() const override {

@@ -17,7 +17,7 @@ constexpr const char* kField = "s2s_conversation";
 constexpr double kNoAudio_s = 0.001;
 constexpr int64_t kNoAudioRate_hz = 16000;
 
-/// What stands for a conversation without audio: a moment of silence, which nobody loads.
+/// Replaces the audio of a conversation without audio by a short silence, which is never loaded.
 void make_silent(Cut& cut) {
   cut.kind = Cut::Kind::kPadding;
   cut.duration_s = kNoAudio_s;
@@ -66,7 +66,8 @@ Cut prompt_cut(const Conversation& conversation) {
     cut.custom = add_fields({});
     return cut;
   }
-  auto first = std::make_shared<Cut>(*cut.tracks.front().cut);  // fields of a mix are in its tracks
+  /// A mixed cut's fields are in its tracks.
+  auto first = std::make_shared<Cut>(*cut.tracks.front().cut);
   first->custom = add_fields(std::move(first->custom));
   cut.tracks.front().cut = std::move(first);
   update_mixed(cut);
@@ -81,7 +82,7 @@ std::vector<SpokenOrWritten> turns_of_prompt_cut(const Cut& cut) {
   const json parsed = try_parse_foreign_json(text->text);
   if (!parsed.is_array()) return turns;
   for (const json& entry : parsed) {
-    // Only prompt_cut writes the field; what it did not write is a cut like all others.
+    // Only prompt_cut writes this field, so any other content means an ordinary cut.
     if (!entry.is_object() || !entry.contains("role")) return {};
     SpokenOrWritten turn{entry.value("role", ""), entry.value("text", ""), nullptr};
     const size_t track = entry.value("audio", cut.tracks.size());

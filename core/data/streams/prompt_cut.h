@@ -1,6 +1,6 @@
 #pragma once
-// A conversation with audio and text turns as one cut: the audio of its turns one after the other
-// as tracks, and its turns as the custom field `s2s_conversation`.
+// A conversation of audio and text turns as one cut. The audio turns are the cut's tracks, one
+// after the other; all turns are in the custom field `s2s_conversation`.
 
 #include <memory>
 #include <string>
@@ -11,18 +11,19 @@
 
 namespace s2s::data {
 
-/// A turn of a conversation: text, or audio.
+/// A turn of a conversation: either text or audio.
 struct SpokenOrWritten {
   std::string role;                  // user, assistant, system
-  std::string text;                  // of audio: ""
-  std::shared_ptr<const Cut> audio;  // null: text
+  std::string text;                  // "" for audio
+  std::shared_ptr<const Cut> audio;  // null for text
 };
 
-/// `conversation` as a cut; its duration is that of all audio (a millisecond where there is none).
+/// Converts a conversation to a cut. Its duration is that of all audio, or a millisecond without
+/// audio.
 /// Errors: [data/conversation] without turns.
 Cut prompt_cut(const Conversation& conversation);
 
-/// The turns of a cut that prompt_cut made; empty: it did not make this one.
+/// Returns the turns of a cut that prompt_cut made; empty for any other cut.
 std::vector<SpokenOrWritten> turns_of_prompt_cut(const Cut& cut);
 
 }  // namespace s2s::data

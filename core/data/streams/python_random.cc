@@ -86,7 +86,7 @@ void MersenneTwister::restore(std::string_view state) {
   PackedReader reader(state);
   const int64_t position = reader.next();
   if (position < 0 || position > static_cast<int64_t>(kNumWords)) {
-    throw stream_errors::damaged_state("random numbers stand beyond their block");
+    throw stream_errors::damaged_state("the position in the block of random numbers is wrong");
   }
   position_ = static_cast<size_t>(position);
   for (uint32_t& word : words_) word = reader.next_word();

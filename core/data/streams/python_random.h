@@ -1,5 +1,5 @@
 #pragma once
-// Python's random.Random, bit for bit, as far as Lhotse and NeMo draw with it.
+// The part of Python's random.Random that Lhotse and NeMo use, with equal bits.
 
 #include <array>
 #include <cstddef>
@@ -12,20 +12,20 @@
 
 namespace s2s::data {
 
-/// Running sums of weights, for `choices` with `cum_weights`.
+/// Running sums of weights, as `choices` takes them in `cum_weights`.
 std::vector<double> running_sums(std::span<const double> weights);
 
 /// MT19937.
 class MersenneTwister {
  public:
-  /// As Python seeds.   Source: Matsumoto and Nishimura 2002, init_by_array.
+  /// Seeds as Python does.   Source: Matsumoto and Nishimura 2002, init_by_array.
   void seed(std::span<const uint32_t> key);
 
   uint32_t next_word();
-  /// In [0, 1), 53 random bits of two words.
+  /// A number in [0, 1) with 53 random bits of two words.
   double next_double();
 
-  /// Short text of all that there is to remember.
+  /// The generator's state as short text.
   std::string state() const;
   /// Errors: [data/position].
   void restore(std::string_view state);
@@ -41,32 +41,32 @@ class MersenneTwister {
   size_t position_ = kNumWords;
 };
 
-/// Each function draws as many words as its namesake and gives the same value.
+/// Each function returns the value of Python's function of that name and draws as many words.
 /// Source: CPython 3.11 Lib/random.py, Modules/_randommodule.c.
 class PythonRandom {
  public:
-  /// random.Random(seed) of a whole number; its sign does not matter.
+  /// random.Random(seed) of an integer; its sign has no effect.
   explicit PythonRandom(int64_t seed = 0) { this->seed(seed); }
   void seed(int64_t seed);
 
   /// In [0, 1).
   double random() { return twister_.next_double(); }
-  /// `num_bits` of 0 .. 64.
+  /// `num_bits` is 0 to 64.
   uint64_t getrandbits(int num_bits);
-  /// In [0, n), n > 0.
+  /// A number in [0, n), n > 0.
   uint64_t randbelow(uint64_t n);
-  /// In [start, stop), every `step`-th; the range is not empty.
+  /// One of start, start + step, ... below stop; the range is not empty.
   int64_t randrange(int64_t start, int64_t stop, int64_t step = 1);
   int64_t randrange(int64_t stop) { return randrange(0, stop); }
-  /// In [low, high].
+  /// A number in [low, high].
   int64_t randint(int64_t low, int64_t high) { return randrange(low, high + 1); }
   double uniform(double low, double high) { return low + (high - low) * random(); }
-  /// Index of `choice(seq)` of a sequence of `size` > 0.
+  /// Index that `choice(seq)` takes of a sequence of `size` > 0.
   size_t choice(size_t size) { return static_cast<size_t>(randbelow(size)); }
-  /// Index of `choices(range(size), k=1)`.
+  /// Index that `choices(range(size), k=1)` takes.
   size_t choices(size_t size);
-  /// Index of `choices(seq, cum_weights=sums, k=1)`.
-  /// Errors: [data/empty-draw] when the sums do not end above 0.
+  /// Index that `choices(seq, cum_weights=sums, k=1)` takes.
+  /// Errors: [data/empty-draw] when the last sum is not above 0.
   size_t choices(std::span<const double> sums);
 
   template <typename T>

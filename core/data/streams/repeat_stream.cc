@@ -1,4 +1,4 @@
-// Passes of a stream, one after the other.
+// Repeats the passes of a stream.
 
 #include "streams/stream_parts.h"
 
@@ -42,10 +42,10 @@ class RepeatStream : public OneSource {
     has_items_ = state_field<bool>(state, "has_items");
   }
 
-  CutPtr make(CutKeyView token) const override {
-    if (preserve_id_) return source().make(token);
-    const int64_t pass = take_front(token, INT64_MAX);
-    return renamed(*source().make(token), pass);
+  CutPtr make(CutKeyView key) const override {
+    if (preserve_id_) return source().make(key);
+    const int64_t pass = take_front(key, INT64_MAX);
+    return renamed(*source().make(key), pass);
   }
 
  private:
@@ -57,7 +57,7 @@ class RepeatStream : public OneSource {
 
   CutItem named(CutItem item) const {
     if (preserve_id_) return item;
-    item.token = with_front(pass_, std::move(item.token));
+    item.key = with_front(pass_, std::move(item.key));
     if (item.cut) item.cut = renamed(*item.cut, pass_);
     return item;
   }
@@ -71,7 +71,7 @@ class RepeatStream : public OneSource {
   bool preserve_id_;
   int64_t epoch_ = 0;
   int64_t pass_ = 0;
-  bool has_items_ = false;  // the pass has given one
+  bool has_items_ = false;  // this pass has given an item
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Cuts of a Lhotse Shar set, a shard after the other.
+// Reads cuts of a Lhotse Shar set, one shard after the other.
 
 #include <numeric>
 
@@ -59,19 +59,19 @@ class SharStream : public LeafStream {
     row_ = state_field<int64_t>(state, "row");
     end_ = state_field<int64_t>(state, "end");
     if (position_ > order_.size() || row_ < 0) {
-      throw stream_errors::damaged_state("it is behind the end of the shards");
+      throw stream_errors::damaged_state("it is after the end of the shards");
     }
     if (slice_length_) slices_.restore(state_field<std::string>(state, "slices"));
   }
 
-  CutPtr make(CutKeyView token) const override {
-    S2S_ASSERT(token.size() == 3, "a token of this stream is [shard, row, epoch]");
-    return std::make_shared<const Cut>(set_.cut(token[0], token[1], token[2]));
+  CutPtr make(CutKeyView key) const override {
+    S2S_ASSERT(key.size() == 3, "a key of this stream is [shard, row, epoch]");
+    return std::make_shared<const Cut>(set_.cut(key[0], key[1], key[2]));
   }
 
   uint64_t fingerprint() const override {
     uint64_t hash = set_.fingerprint();
-    // The last two numbers and the 1 were options once: saved positions stay valid.
+    // The 1 and the last two numbers are values of former options; they keep saved positions valid.
     for (const int64_t number : {int64_t{is_shuffled_}, is_shuffled_ ? seed_ : 0, int64_t{1},
                                  slice_length_.value_or(0), int64_t{0}, int64_t{1}}) {
       hash = fnv1a(std::to_string(number), hash);
@@ -89,7 +89,7 @@ class SharStream : public LeafStream {
   }
 
  private:
-  /// Decides which rows of the shard at `position_` are given.
+  /// Sets the range of rows that the shard at `position_` gives.
   void enter_shard() {
     const int64_t num_cuts = set_.num_cuts(order_[position_]);
     row_ = 0;
@@ -106,10 +106,10 @@ class SharStream : public LeafStream {
   std::optional<int64_t> slice_length_;
   int64_t epoch_ = 0;
   std::vector<int64_t> order_;
-  PythonRandom slices_;  // draws where slices begin
+  PythonRandom slices_;  // draws the begin of each slice
   size_t position_ = 0;  // in order_
   int64_t row_ = 0;
-  int64_t end_ = -1;  // of the rows of this shard; -1: not known yet
+  int64_t end_ = -1;  // of the rows of this shard; -1: unknown yet
 };
 
 }  // namespace
@@ -120,7 +120,7 @@ StreamPtr open_shar(const InputFiles& files, const InputAttributes& attributes) 
 
 int64_t num_shar_cuts(const InputFiles& files, const InputAttributes& attributes) {
   files::OpenOptions open;
-  if (attributes.on_bad) open.on_damage = [](const Error&) {};  // whoever reads them tells
+  if (attributes.on_bad) open.on_damage = [](const Error&) {};  // readers report it
   return SharSet(shards_of(files, attributes, true), open).num_cuts();
 }
 

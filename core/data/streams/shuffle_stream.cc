@@ -1,4 +1,4 @@
-// Each next item from a random place of a buffer.
+// Takes each next item from a random position of a buffer.
 
 #include "streams/stream_parts.h"
 
@@ -15,9 +15,9 @@ class ShuffleStream : public OneSource {
 
   std::optional<CutItem> next() override {
     while (std::optional<CutItem> item = source().next()) {
-      // While the buffer grows, one more item goes into it with each.
+      // While the buffer grows, it gets one extra item on each call.
       if (is_short()) {
-        // A source that has ended stays so; asking it again is cheap.
+        // A source stays at its end, so asking again is cheap.
         if (std::optional<CutItem> another = source().next()) buffer_.push_back(*another);
       }
       if (!buffer_.empty()) {
@@ -45,7 +45,7 @@ class ShuffleStream : public OneSource {
     StreamState state = OneSource::state();
     state["rng"] = rng_.state();
     state["filling"] = is_filling_;
-    state["buffer"] = packed_tokens(std::span(buffer_).subspan(given_));
+    state["buffer"] = packed_keys(std::span(buffer_).subspan(given_));
     return state;
   }
 
@@ -53,7 +53,7 @@ class ShuffleStream : public OneSource {
     OneSource::restore(state);
     rng_.restore(state_field<std::string>(state, "rng"));
     is_filling_ = state_field<bool>(state, "filling");
-    buffer_ = unpacked_tokens(state_field<std::string>(state, "buffer"));
+    buffer_ = unpacked_keys(state_field<std::string>(state, "buffer"));
     given_ = 0;
   }
 
@@ -62,7 +62,7 @@ class ShuffleStream : public OneSource {
  private:
   bool is_short() const { return std::cmp_less(buffer_.size(), options_.buffer_size); }
 
-  // At the end the buffer, as it is.
+  // After the source's end, gives the rest of the buffer in its order.
   std::optional<CutItem> next_of_rest() {
     if (given_ == buffer_.size()) return std::nullopt;
     return std::move(buffer_[given_++]);
@@ -71,7 +71,7 @@ class ShuffleStream : public OneSource {
   ShuffleOptions options_;
   PythonRandom rng_;
   std::vector<CutItem> buffer_;
-  size_t given_ = 0;  // of the buffer, after the source's end
+  size_t given_ = 0;  // items of the buffer that were given since the source's end
   bool is_filling_ = true;
 };
 

@@ -1,4 +1,4 @@
-// NeMo's and ShareGPT's conversations as duplex dialogues.
+// Reads NeMo's and ShareGPT's conversations as duplex dialogues.
 
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ class ConversationStream : public LeafStream {
     order_.resize(lines_.size());
     std::iota(order_.begin(), order_.end(), size_t{0});
     if (!node_.attributes.shuffle) return;
-    // Without tars each pass shuffles what the last one has left, with the lines of its files.
+    // Without tars, each pass shuffles the order that the pass before has left.
     for (int64_t pass = has_tars() ? epoch : 0; pass < epoch; ++pass) {
       PythonRandom earlier(node_.attributes.shard_seed + pass);
       earlier.shuffle(order_);
@@ -73,10 +73,10 @@ class ConversationStream : public LeafStream {
     random_.restore(state_field<std::string>(state, "random"));
   }
 
-  CutPtr make(CutKeyView token) const override {
-    Conversation conversation = parse(token);
+  CutPtr make(CutKeyView key) const override {
+    Conversation conversation = parse(key);
     if (has_tars()) {
-      find_in_tar(static_cast<size_t>(token[0]), token[2], conversation);
+      find_in_tar(static_cast<size_t>(key[0]), key[2], conversation);
     } else {
       find_files(conversation);
     }
@@ -105,17 +105,17 @@ class ConversationStream : public LeafStream {
     return std::nullopt;
   }
 
-  /// Null: it is skipped, or before the slice.
-  CutPtr read_row(const CutKey& token) override {
-    if (is_blank_line(lines_.open(static_cast<size_t>(token[0]))->line(token[1]))) return nullptr;
-    const Conversation conversation = parse(token);
+  /// Returns null when the row is skipped or is before the slice.
+  CutPtr read_row(const CutKey& key) override {
+    if (is_blank_line(lines_.open(static_cast<size_t>(key[0]))->line(key[1]))) return nullptr;
+    const Conversation conversation = parse(key);
     if (has_tars()) {
-      tar_offset_ = offset_behind(static_cast<size_t>(token[0]), tar_offset_, conversation);
+      tar_offset_ = offset_after(static_cast<size_t>(key[0]), tar_offset_, conversation);
     }
     if (conversation.is_skipped) return nullptr;
     if (static_cast<int64_t>(index_) - 1 < slice_begin_) return nullptr;
     ++num_given_;
-    return make(token);
+    return make(key);
   }
 
  private:
@@ -139,12 +139,12 @@ class ConversationStream : public LeafStream {
     num_given_ = 0;
   }
 
-  Conversation parse(CutKeyView token) const {
-    const auto file = static_cast<size_t>(token[0]);
-    const std::string line = lines_.open(file)->line(token[1]);
+  Conversation parse(CutKeyView key) const {
+    const auto file = static_cast<size_t>(key[0]);
+    const std::string line = lines_.open(file)->line(key[1]);
     const std::string& path = lines_.path(file);
-    return node_.type == "share_gpt" ? parse_share_gpt(line, path, token[1] + 1, node_.placeholders)
-                                     : parse_conversation(line, path, token[1] + 1);
+    return node_.type == "share_gpt" ? parse_share_gpt(line, path, key[1] + 1, node_.placeholders)
+                                     : parse_conversation(line, path, key[1] + 1);
   }
 
   static std::string cut_name(const ConversationTurn& turn, const Cut& whole) {
@@ -185,7 +185,7 @@ class ConversationStream : public LeafStream {
     return files::open_bytes(files_.tars[file], {}, "a tar of audio; check tarred_audio_filepaths");
   }
 
-  /// The next member that is no manifest.
+  /// Returns the next member that is not a manifest.
   static std::optional<files::TarMember> next_audio(const files::ByteFile& tar, int64_t offset) {
     auto member = files::next_tar_file(tar, offset);
     while (member && member->name.ends_with(".json")) {
@@ -206,7 +206,7 @@ class ConversationStream : public LeafStream {
         "members in the order of the conversations");
   }
 
-  int64_t offset_behind(size_t file, int64_t offset, const Conversation& conversation) const {
+  int64_t offset_after(size_t file, int64_t offset, const Conversation& conversation) const {
     const auto tar = open_tar(file);
     for (const ConversationTurn& turn : conversation.turns) {
       if (turn.is_audio) offset = require_audio(*tar, offset, turn, conversation).end();
@@ -242,7 +242,7 @@ class ConversationStream : public LeafStream {
   LineFiles lines_;
   int64_t epoch_ = 0;
   PythonRandom random_;
-  std::string before_;  // the generator's state when the part was opened
+  std::string before_;  // the generator's state from when the part was opened
   std::vector<size_t> order_;
   size_t part_ = 0;
   bool is_open_ = false;

@@ -26,7 +26,7 @@ class FileReader {
     scope_.findings.add(stream_errors::bad_input(path_, node, problem, expected));
   }
 
-  /// Nothing, with a finding, when the node is no text.
+  /// Returns nothing, and adds a finding, when the node is not a text.
   std::optional<std::string> file(const Config& node, const std::string& expected) const {
     if (node.is_missing()) {
       scope_.findings.add(missing_value_error(path_, node));
@@ -41,13 +41,13 @@ class FileReader {
     return std::nullopt;
   }
 
-  /// What a pattern, or a list of patterns, stands for.
+  /// Expands a pattern or a list of patterns.
   std::vector<std::string> shards(const Config& node, const std::string& expected) const {
     std::vector<std::string> paths;
     const std::vector<Config> one = {node};
     for (const Config& item : node.is_list() ? node.items() : one) {
       const auto pattern = file(item, expected);
-      if (!pattern || scope_.num_files > kMostFiles) return {};  // there is a finding of it
+      if (!pattern || scope_.num_files > kMostFiles) return {};  // already a finding
       const size_t before = paths.size();
       try {
         for (std::string& path : files::expand_shard_pattern(*pattern)) {
@@ -56,7 +56,7 @@ class FileReader {
         scope_.num_files += paths.size() - before;
         if (scope_.num_files > kMostFiles) {
           throw files_errors::braces(
-              *pattern, "stands, with the patterns before it, for more than 4 million names");
+              *pattern, "expands, with the patterns before it, to more than 4 million names");
         }
       } catch (const Error& error) {
         scope_.findings.add(error);
@@ -83,14 +83,14 @@ class FileReader {
   std::string path_;
 };
 
-constexpr const char* kSharCuts = "cuts";  // Lhotse's name of the field shar
+constexpr const char* kSharCuts = "cuts";  // Lhotse's name of the field in shar
 constexpr const char* kSharForms =
     "a directory, a list of directories or of [directory, weight], or a map from cuts, recording, "
     "... to their shards";
 constexpr const char* kNemoForms =
     "a path or pattern, or a list of such or of [path, weight], and tarred_audio_filepaths alike";
 
-/// [path] or [path, weight].
+/// Whether the node is [path] or [path, weight].
 bool is_weighted(const Config& node) {
   return node.is_list() && (node.items().size() == 1 || node.items().size() == 2);
 }

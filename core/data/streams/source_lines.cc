@@ -18,7 +18,7 @@ LineFiles::LineFiles(std::vector<std::string> paths, std::string expected, files
 }
 
 std::shared_ptr<const files::LineFile> LineFiles::open(size_t file) const {
-  S2S_ASSERT(file < paths_.size(), "tokens and states are of this stream");
+  S2S_ASSERT(file < paths_.size(), "keys and states are of this stream");
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(open_.begin(), open_.end(),
                                   [file](const Open& open) { return open.file == file; });

@@ -1,5 +1,5 @@
 #pragma once
-// Many line files as one: opened when they are needed, the last `max_open` stay open.
+// Many line files as one. A file is opened when it is needed; the last `max_open` stay open.
 
 #include <cstdint>
 #include <list>
@@ -21,7 +21,7 @@ class LineFiles {
  public:
   static constexpr size_t kNoLimit = SIZE_MAX;
 
-  /// `expected`: what is said when one is missing. `on_damage`: files::OpenOptions.
+  /// `expected` is the text of the error of a missing file. `on_damage`: see files::OpenOptions.
   LineFiles(std::vector<std::string> paths, std::string expected, files::OnBad on_damage,
             size_t max_open = 32);
 
@@ -30,7 +30,7 @@ class LineFiles {
   const std::string& path(size_t file) const { return paths_[file]; }
   /// Errors: those of files::open_line_file.
   std::shared_ptr<const files::LineFile> open(size_t file) const;
-  /// Lines of all files; opens each once.
+  /// Counts the lines of all files; opens each file once.
   int64_t num_lines() const;
 
  private:
@@ -47,7 +47,7 @@ class LineFiles {
   mutable std::list<Open> open_;  // the most recently used first
 };
 
-/// Of a file's name, without its folder, and its size; of a command's text.
+/// Fingerprint of a file's name (without its folder) and size, or of a command's text.
 uint64_t file_fingerprint(const std::string& path);
 uint64_t files_fingerprint(const std::vector<std::string>& paths);
 

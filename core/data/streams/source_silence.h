@@ -8,7 +8,7 @@
 
 namespace s2s::data {
 
-/// A mono recording of silence that is held in memory, a few bytes for each second. Thread-safe.
+/// A mono recording of silence in memory; it takes a few bytes per second. Thread-safe.
 Recording silent_recording(const std::string& id, int64_t num_samples, int64_t sample_rate_hz);
 
 }  // namespace s2s::data

@@ -23,7 +23,12 @@ constexpr const char* kForm =
     "{\"id\", \"conversations\": [{\"from\": \"User\", \"type\": \"audio\", \"value\": PATH}, "
     "...]}";
 
-ordered_json parse_object(const std::string& text, const Conversation& conversation) {
+/// Parses a line and sets where the conversation comes from.
+ordered_json parse_object(const std::string& text, const std::string& file, int64_t line,
+                          Conversation& conversation) {
+  conversation.file = file;
+  conversation.line = line;
+  conversation.place = fmt::format("{}:{}", file, line);
   ordered_json json = try_parse_foreign_json<ordered_json>(text);
   if (!json.is_object() || !json.contains("conversations") || !json["conversations"].is_array()) {
     throw stream_errors::conversation(conversation.place, "no conversation", kForm);
@@ -53,9 +58,9 @@ ConversationTurn turn_from(const std::string& role) {
   return turn;
 }
 
-/// Text before the mark, the audio, text behind it.
+/// Adds up to three turns: the text before the mark, the audio, and the text after the mark.
 void add_marked_turn(const ConversationTurn& turn, const std::string& mark,
-                     const ConversationTurn& heard, std::vector<ConversationTurn>& turns) {
+                     const ConversationTurn& audio_turn, std::vector<ConversationTurn>& turns) {
   const size_t at = turn.value.find(mark);
   const std::string rest = turn.value.substr(at + mark.size());
   const auto add_text = [&](const std::string& text) {
@@ -64,11 +69,11 @@ void add_marked_turn(const ConversationTurn& turn, const std::string& mark,
     turns.back().value = text;
   };
   add_text(stripped(turn.value.substr(0, at)));
-  turns.push_back(heard);
+  turns.push_back(audio_turn);
   add_text(stripped(rest.substr(0, rest.find(mark))));
 }
 
-/// Puts turns on the time line.
+/// Places turns on the time line.
 class Dialogue {
  public:
   explicit Dialogue(const Conversation& conversation) : conversation_(conversation) {}
@@ -107,7 +112,7 @@ class Dialogue {
     add_track(*turn.cut);
   }
 
-  /// The user's side is silent meanwhile.
+  /// Adds the agent's audio and silence of the same length for the user.
   void add_agent(const ConversationTurn& turn) {
     ++num_agent_turns_;
     add_supervision("agent", turn.text, turn.cut->duration_s);
@@ -147,7 +152,7 @@ class Dialogue {
   Cut finish() {
     Cut& first = cuts_.front();
     if (num_agent_turns_ == 0) add_silent_target(first);
-    // On the first cut's clock, which is the dialogue's where the dialogue begins with audio.
+    // Times become relative to the first cut, which is where the dialogue's audio begins.
     for (Supervision& turn : turns_) turn.start_s = round_time(turn.start_s - tracks_[0].offset_s);
     first.supervisions = std::move(turns_);
     for (const auto& [name, value] : conversation_.custom) first.set_custom(name, value);
@@ -209,10 +214,7 @@ double spoken_seconds(const std::string& text) { return static_cast<double>(text
 
 Conversation parse_conversation(const std::string& text, const std::string& file, int64_t line) {
   Conversation conversation;
-  conversation.file = file;
-  conversation.line = line;
-  conversation.place = fmt::format("{}:{}", file, line);
-  const ordered_json json = parse_object(text, conversation);
+  const ordered_json json = parse_object(text, file, line, conversation);
   conversation.id = member(json, "id", conversation.place);
   const auto custom = json.find("custom");
   if (custom != json.end() && custom->is_object()) {
@@ -236,10 +238,7 @@ Conversation parse_conversation(const std::string& text, const std::string& file
 Conversation parse_share_gpt(const std::string& text, const std::string& file, int64_t line,
                              const std::vector<std::string>& placeholders) {
   Conversation conversation;
-  conversation.file = file;
-  conversation.line = line;
-  conversation.place = fmt::format("{}:{}", file, line);
-  const ordered_json json = parse_object(text, conversation);
+  const ordered_json json = parse_object(text, file, line, conversation);
   conversation.id = json.value("id", std::string("missing-example-id"));
   const std::string sound = json.value("sound", std::string());
   const std::string audio = sound.empty() ? json.value("ori_sound", std::string()) : sound;
@@ -259,12 +258,12 @@ Conversation parse_share_gpt(const std::string& text, const std::string& file, i
                                         fmt::format("'{}' without sound or ori_sound", *mark),
                                         "the path of the audio");
     }
-    ConversationTurn heard = turn;
-    heard.is_audio = true;
-    heard.value = audio;
-    heard.offset_s = maybe_number(item, "offset").value_or(0);
-    heard.duration_s = maybe_number(item, "duration");
-    add_marked_turn(turn, *mark, heard, conversation.turns);
+    ConversationTurn audio_turn = turn;
+    audio_turn.is_audio = true;
+    audio_turn.value = audio;
+    audio_turn.offset_s = maybe_number(item, "offset").value_or(0);
+    audio_turn.duration_s = maybe_number(item, "duration");
+    add_marked_turn(turn, *mark, audio_turn, conversation.turns);
   }
   return conversation;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// One conversation as a duplex dialogue.
+// Converts one conversation to a duplex dialogue.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,10 +16,10 @@ struct ConversationTurn {
   bool is_assistant = false;
   std::string role;                 // in lower case
   std::string value;                // text, or the name of an audio file
-  std::optional<std::string> text;  // of audio, where it is written
+  std::optional<std::string> text;  // for audio, if it is written
   double offset_s = 0;
   std::optional<double> duration_s;
-  std::optional<Cut> cut;  // of audio, when it has been found
+  std::optional<Cut> cut;  // for audio, once it is found
 };
 
 struct Conversation {
@@ -32,17 +32,19 @@ struct Conversation {
   CustomFields custom;
 };
 
-/// NeMo's form. Errors: [data/conversation].
+/// Parses NeMo's form. Errors: [data/conversation].
 Conversation parse_conversation(const std::string& text, const std::string& file, int64_t line);
-/// ShareGPT's: audio where a text has one of `placeholders`. Errors: [data/conversation].
+/// Parses ShareGPT's form, in which `placeholders` mark audio in a text. Errors:
+/// [data/conversation].
 Conversation parse_share_gpt(const std::string& text, const std::string& file, int64_t line,
                              const std::vector<std::string>& placeholders);
 
-/// Seconds that a text of so many bytes takes to say: 15 in a second.
+/// Seconds that it takes to say a text: its bytes / 15.
 double spoken_seconds(const std::string& text);
 
-/// The turns one after the other. Errors: [data/conversation] without audio of a user, or with more
-/// than one audio turn of the assistant.
+/// Puts the turns one after the other.
+/// Errors: [data/conversation] without audio of a user, or with several audio turns of the
+/// assistant.
 Cut dialogue_of(const Conversation& conversation);
 
 }  // namespace s2s::data

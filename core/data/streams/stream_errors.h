@@ -1,6 +1,5 @@
 #pragma once
-// Mistakes in how streams of cuts are put together. Ids are listed in
-// core/docs/reference/errors.md.
+// Errors of building streams of cuts. Ids are listed in core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>
@@ -12,29 +11,29 @@
 
 namespace s2s::data::stream_errors {
 
-/// [data/position]: a saved position is not one that this version wrote, or not of this pipeline.
+/// [data/position] A saved position was not written by this version, or not for this pipeline.
 Error damaged_state(const std::string& reason);
-/// [data/weights]: `found` is what is wrong with the weights of sources that are mixed.
+/// [data/weights] `found` says what is wrong with the weights of mixed sources.
 Error weights(const std::string& found);
-/// [data/empty-draw]: nothing to draw from.
+/// [data/empty-draw] There is nothing to draw from.
 Error empty_draw(const std::string& what);
 
-/// [data/cuts-path] Nothing to read is named.
+/// [data/cuts-path] The block names nothing to read.
 Error no_input(const std::string& path);
-/// [data/input] `node` at `path` is not what is expected there.
+/// [data/input] `node` at `path` has another form than is expected there.
 Error bad_input(const std::string& path, const Config& node, const std::string& problem,
                 const std::string& expected);
-/// [data/command-refused] A file that is not the user's own says to run it.
+/// [data/command-refused] A file that the user did not write asks to run `command`.
 Error command_refused(const std::string& path, const Config& node, const std::string& command);
-/// [data/input-type] Unknown, or of no use to a duplex model.
+/// [data/input-type] The type is unknown, or of no use to a duplex model.
 Error input_type(const std::string& path, const Config& node, const std::string& why);
 /// [data/weights] Some entries of a group have a weight, others have none.
 Error some_weights(const std::string& path, const std::string& without);
 Error bad_weights(const std::string& path, const Config& node, const std::string& problem,
                   const std::string& expected);
-/// [data/input-mixed] Tarred and other data in one group.
+/// [data/input-mixed] Tarred and other data are in one group.
 Error mixed_input(const std::string& path, const std::string& tarred, const std::string& other);
-/// [data/input-mixed] Several data sets of which only one can be opened.
+/// [data/input-mixed] Only one of several data sets can be opened.
 Error finite_streams(const std::string& path);
 
 // NeMo's manifests. `place` is "file:line".
@@ -46,10 +45,10 @@ Error nemo_member(const std::string& tar, const std::string& member, const std::
 Error nemo_audio(const std::string& place, const std::string& audio, const std::string& reason);
 Error extra_field(const std::string& path, const std::string& name, const std::string& problem);
 
-// Cuts that cannot become what an entry asks for.
+// Errors of cuts that cannot be changed as an entry asks.
 Error no_segments(const Cut& cut, const std::string& field, const std::string& problem);
 Error nothing_to_swap(const Cut& cut, const std::string& what);
-/// [data/pairs] Source and target cuts that do not go in step, or make no dialogue.
+/// [data/pairs] Source and target cuts differ in their order, or do not make a dialogue.
 Error single_cut(const Cut& cut, const std::string& missing);
 Error other_pair(const Cut& source, const Cut& target);
 Error bad_pair(const Cut& cut, const std::string& problem);

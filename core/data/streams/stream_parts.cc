@@ -24,14 +24,14 @@ const StreamState& state_list(const StreamState& state, const char* name, size_t
   return list;
 }
 
-std::string packed_tokens(std::span<const CutItem> items) {
+std::string packed_keys(std::span<const CutItem> items) {
   PackedWriter writer;
   writer.add(static_cast<int64_t>(items.size()));
-  for (const CutItem& item : items) writer.add_all(item.token);
+  for (const CutItem& item : items) writer.add_all(item.key);
   return writer.text();
 }
 
-std::vector<CutItem> unpacked_tokens(const std::string& text) {
+std::vector<CutItem> unpacked_keys(const std::string& text) {
   PackedReader reader(text);
   std::vector<CutItem> items;
   for (int64_t left = reader.next(); left > 0; --left)
@@ -40,17 +40,17 @@ std::vector<CutItem> unpacked_tokens(const std::string& text) {
   return items;
 }
 
-CutKey with_front(int64_t number, CutKey token) {
-  token.insert(token.begin(), number);
-  return token;
+CutKey with_front(int64_t number, CutKey key) {
+  key.insert(key.begin(), number);
+  return key;
 }
 
-int64_t take_front(CutKeyView& token, int64_t end) {
-  if (token.empty() || token[0] < 0 || token[0] >= end) {
-    throw stream_errors::damaged_state("a token is not one of this stream");
+int64_t take_front(CutKeyView& key, int64_t end) {
+  if (key.empty() || key[0] < 0 || key[0] >= end) {
+    throw stream_errors::damaged_state("a key is not one of this stream");
   }
-  const int64_t number = token[0];
-  token = token.subspan(1);
+  const int64_t number = key[0];
+  key = key.subspan(1);
   return number;
 }
 
@@ -84,9 +84,9 @@ std::vector<double> checked_weights(const std::vector<double>& weights, size_t n
   return weights;
 }
 
-CutPtr ManySources::make(CutKeyView token) const {
-  const int64_t number = take_front(token, static_cast<int64_t>(sources_.size()));
-  return sources_[static_cast<size_t>(number)]->make(token);
+CutPtr ManySources::make(CutKeyView key) const {
+  const int64_t number = take_front(key, static_cast<int64_t>(sources_.size()));
+  return sources_[static_cast<size_t>(number)]->make(key);
 }
 
 std::optional<int64_t> ManySources::total_size() const {
@@ -100,16 +100,16 @@ std::optional<int64_t> ManySources::total_size() const {
 }
 
 std::optional<CutItem> LeafStream::next() {
-  while (std::optional<CutKey> token = next_row()) {
+  while (std::optional<CutKey> key = next_row()) {
     CutPtr cut;
-    is_good(on_bad_, [&] { cut = read_row(*token); });
-    if (cut) return CutItem{std::move(*token), std::move(cut)};
+    is_good(on_bad_, [&] { cut = read_row(*key); });
+    if (cut) return CutItem{std::move(*key), std::move(cut)};
   }
   return std::nullopt;
 }
 
 CutPtr cut_of(const CutItem& item, const CutStream& stream) {
-  return item.cut ? item.cut : stream.make(item.token);
+  return item.cut ? item.cut : stream.make(item.key);
 }
 
 }  // namespace s2s::data

@@ -1,5 +1,5 @@
 #pragma once
-// What streams have in common.
+// Functions and base classes that several streams share.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -16,8 +16,8 @@
 
 namespace s2s::data {
 
-/// Runs `make` for a row; false, after `on_bad` was told, when its data is bad. Without `on_bad`
-/// what is thrown goes on.
+/// Runs `make` for a row. Returns false, after a call of `on_bad`, when the row's data is bad.
+/// Without `on_bad` the error is thrown.
 template <typename Make>
 bool is_good(const files::OnBad& on_bad, Make&& make) {
   try {
@@ -30,7 +30,8 @@ bool is_good(const files::OnBad& on_bad, Make&& make) {
   }
 }
 
-/// A field of a saved position.   Errors: [data/position] when it is absent or of another type.
+/// Returns a field of a saved position.
+/// Errors: [data/position] when it is absent or of another type.
 template <typename T>
 T state_field(const StreamState& state, const char* name) {
   try {
@@ -40,7 +41,7 @@ T state_field(const StreamState& state, const char* name) {
   }
 }
 
-/// What an element of a list is.   Errors: [data/position] when it is of another type.
+/// Returns the value of a list's element.   Errors: [data/position] when it has another type.
 template <typename T>
 T state_value(const StreamState& state) {
   try {
@@ -50,60 +51,62 @@ T state_value(const StreamState& state) {
   }
 }
 
-/// A field that is itself a position.   Errors: [data/position].
+/// Returns a field that is itself a position.   Errors: [data/position].
 const StreamState& state_part(const StreamState& state, const char* name);
-/// A list of `size` positions.   Errors: [data/position].
+/// Returns a list of `size` positions.   Errors: [data/position].
 const StreamState& state_list(const StreamState& state, const char* name, size_t size);
 
-/// Tokens as short text, and back (without cuts).   Errors: [data/position].
-std::string packed_tokens(std::span<const CutItem> items);
-std::vector<CutItem> unpacked_tokens(const std::string& text);
+/// Stores the keys of items as short text, and reads them back without cuts.
+/// Errors: [data/position].
+std::string packed_keys(std::span<const CutItem> items);
+std::vector<CutItem> unpacked_keys(const std::string& text);
 
-/// The token with a number in front.
-CutKey with_front(int64_t number, CutKey token);
-/// Takes the first number off.   Errors: [data/position] when there is none, or it is not below
-/// `end`.
-int64_t take_front(CutKeyView& token, int64_t end);
+/// Returns the key with a number put in front.
+CutKey with_front(int64_t number, CutKey key);
+/// Removes and returns the first number of a key.
+/// Errors: [data/position] when there is none, or when it is not in [0, end).
+int64_t take_front(CutKeyView& key, int64_t end);
 
-/// A fingerprint of what a stream is and of what it is made of. Numbers without an option, as in
-/// "chain 0 0 1 -1 0", were options once: saved positions stay valid.
+/// Fingerprint of a stream's own settings and of its sources. The numbers without meaning in texts
+/// such as "chain 0 0 1 -1 0" are values of former options; they keep saved positions valid.
 uint64_t mixed_fingerprint(const std::string& own, std::span<const uint64_t> sources);
 uint64_t mixed_fingerprint(const std::string& own, std::span<const StreamPtr> sources);
 
-/// Weights that may be drawn with; `weights` may be empty: all 1.   Errors: [data/weights].
+/// Checks weights for drawing. Returns all 1 for empty `weights`.   Errors: [data/weights].
 std::vector<double> checked_weights(const std::vector<double>& weights, size_t num_sources);
 
-/// A stream of the rows of files. `on_bad` is told of each row that is bad, which is passed over;
-/// empty: it is thrown.
+/// A stream of the rows of files. Bad rows are skipped, and `on_bad` is called for each; without
+/// `on_bad` the error is thrown.
 class LeafStream : public CutStream {
  public:
   explicit LeafStream(files::OnBad on_bad) : on_bad_(std::move(on_bad)) {}
   std::optional<CutItem> next() override;
 
  protected:
-  /// Goes on to the next row before its cut is made. Nothing at the end of the pass.
+  /// Moves to the next row and returns its key, before the cut is made. Nothing at the end of the
+  /// pass.
   virtual std::optional<CutKey> next_row() = 0;
-  /// The cut of the row that next_row went on to; null when the row is passed over.
-  virtual CutPtr read_row(const CutKey& token) { return make(token); }
+  /// Returns the cut of the row that next_row moved to, or null when the row is skipped.
+  virtual CutPtr read_row(const CutKey& key) { return make(key); }
 
  private:
   files::OnBad on_bad_;
 };
 
-/// A stream of the items of several others.   Token: number of the source, its token.
+/// A stream that gives the items of several others.   Key: number of the source, then its key.
 class ManySources : public CutStream {
  public:
   explicit ManySources(std::vector<StreamPtr> sources) : sources_(std::move(sources)) {}
-  CutPtr make(CutKeyView token) const override;
+  CutPtr make(CutKeyView key) const override;
 
  protected:
-  /// Of all sources; nothing when one is not known.
+  /// Sum of the sources' sizes; nothing when one of them is unknown.
   std::optional<int64_t> total_size() const;
 
   std::vector<StreamPtr> sources_;
 };
 
-/// A stream of the items of one other.
+/// A stream that gives the items of one other stream.
 class OneSource : public CutStream {
  public:
   OneSource(StreamPtr source, std::string name)
@@ -112,7 +115,7 @@ class OneSource : public CutStream {
   void rewind(int64_t epoch) override { source_->rewind(epoch); }
   StreamState state() const override { return {{"source", source_->state()}}; }
   void restore(const StreamState& state) override { source_->restore(state_part(state, "source")); }
-  CutPtr make(CutKeyView token) const override { return source_->make(token); }
+  CutPtr make(CutKeyView key) const override { return source_->make(key); }
 
  protected:
   CutStream& source() { return *source_; }

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using jinja::Value;
 using Json = nlohmann::ordered_json;
 
-/// ChatML. What the assistant says, and the end of its turn, are what the model learns.
+/// ChatML. The model learns what the assistant says and the end of its turn.
 constexpr const char* kChatMl =
     "{% for message in messages %}"
     "{{ '<|im_start|>' + message['role'] + '\\n' }}"
@@ -33,7 +33,7 @@ std::string folder_of(const Tokenizer& tokenizer) {
   return folder.empty() ? "." : folder;
 }
 
-/// Nothing when there is no such file.
+/// Returns nothing if there is no such file.
 std::optional<std::string> read_if_there(const std::string& file, const std::string& path,
                                          size_t max_bytes) {
   std::error_code ignored;
@@ -56,7 +56,7 @@ Json read_settings(const std::string& folder, const std::string& path) {
   return settings;
 }
 
-/// A token of the settings: its text, or an object with its content.
+/// Returns a token of the settings, which is a text, or an object with the text as its content.
 std::optional<std::string> token_text(const Json& token) {
   if (token.is_string()) return token.get<std::string>();
   if (!token.is_object() || !token.contains("content")) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<std::string> token_text(const Json& token) {
                                       : std::nullopt;
 }
 
-/// bos_token and the like: of the settings, or where there are none the tokenizer's own.
+/// Returns bos_token and similar variables from the settings, or else from the tokenizer.
 std::vector<std::pair<std::string, Value>> token_variables(const Json& settings,
                                                            const Tokenizer& tokenizer) {
   std::vector<std::pair<std::string, Value>> variables;
@@ -80,12 +80,12 @@ std::vector<std::pair<std::string, Value>> token_variables(const Json& settings,
       if (id >= 0) variables.emplace_back(name, Value::of(tokenizer.piece(id)));
     }
   } catch (const Error&) {
-    // Its files contradict themselves: templates see none.
+    // The tokenizer's files contradict each other, so templates get none of them.
   }
   return variables;
 }
 
-/// The template of the settings: a text, or the one named default of several.
+/// Returns the template of the settings: a text, or of several the one with the name "default".
 std::optional<std::string> template_of(const Json& settings) {
   if (!settings.contains("chat_template")) return std::nullopt;
   const Json& given = settings["chat_template"];
@@ -113,7 +113,7 @@ ChatTemplate parsed(const std::string& name, const std::string& text) {
 
 }  // namespace
 
-ChatFormat::Source ChatFormat::find_source(const ChatTemplatePlace& where,
+ChatFormat::Source ChatFormat::find_source(const ChatTemplateOptions& where,
                                            const Tokenizer& tokenizer) {
   const std::string folder = folder_of(tokenizer);
   const Json settings = folder.empty() ? Json::object() : read_settings(folder, where.path);
@@ -149,7 +149,7 @@ ChatFormat::Source ChatFormat::find_source(const ChatTemplatePlace& where,
   return source;
 }
 
-ChatFormat::ChatFormat(const ChatTemplatePlace& where, const Tokenizer& tokenizer)
+ChatFormat::ChatFormat(const ChatTemplateOptions& where, const Tokenizer& tokenizer)
     : ChatFormat(find_source(where, tokenizer)) {}
 
 ChatFormat::ChatFormat(Source source)

@@ -20,7 +20,7 @@ using jinja::Value;
 
 using Object = simdjson::dom::object;
 
-/// `tag`: of the texts in it; nothing: they are not marked.
+/// `tag` marks the texts in the value; without it they are not marked.
 Value value_of(JsonValue json, std::optional<int64_t> tag) {
   std::string_view text;
   if (json.get(text) == simdjson::SUCCESS) {
@@ -51,10 +51,10 @@ Value value_of(JsonValue json, std::optional<int64_t> tag) {
 
 bool is_given(const Value* value) { return value != nullptr && !value->is<jinja::None>(); }
 
-/// The names under which templates look for a message's reasoning.
+/// The names under which templates look for the reasoning of a message.
 constexpr std::array<const char*, 3> kReasoning = {"reasoning_content", "thinking", "reasoning"};
 
-/// As transformers: each template finds the reasoning under the name that it reads.
+/// Sets the reasoning under all names, so that each template finds the one that it reads.
 void name_reasoning(Dict& message) {
   for (const char* name : kReasoning) {
     const Value* found = message.find(std::string_view(name));
@@ -70,7 +70,8 @@ bool is_reasoning(std::string_view key) {
   return std::find(kReasoning.begin(), kReasoning.end(), key) != kReasoning.end();
 }
 
-/// The names of ShareGPT's speakers, and their role. Source: LLaMA-Factory's data/README.md,
+/// Roles of ShareGPT's speakers. Source: LLaMA-Factory's data/README.md, Unsloth's
+/// standardize_sharegpt.
 /// Unsloth's standardize_sharegpt.
 const std::map<std::string_view, const char*>& share_gpt_roles() {
   static const std::map<std::string_view, const char*> kRoles = {
@@ -94,7 +95,7 @@ void ChatReader::add_list(JsonValue json, bool is_learned) {
   }
   try {
     for (const JsonValue item : list) add_message(item, is_learned);
-  } catch (const jinja::TemplateError& error) {  // nested too deep, or too large
+  } catch (const jinja::TemplateError& error) {  // nested too deeply, or too large
     throw text_errors::messages(place_, error.what());
   }
 }
@@ -189,7 +190,7 @@ TextLine ChatReader::take(Value tools) {
 
 Value read_tools(JsonValue json, const std::string& place) {
   if (json.is_null()) return Value::none();
-  simdjson::dom::parser parser;  // that of the line holds the line
+  simdjson::dom::parser parser;  // the line's own parser is in use
   std::string_view text;
   if (json.get(text) == simdjson::SUCCESS) {
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Value::none();

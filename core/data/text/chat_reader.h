@@ -1,5 +1,5 @@
 #pragma once
-// Messages of a chat from JSON.
+// Reads messages of a chat from JSON.
 
 #include <string>
 #include <vector>
@@ -13,19 +13,19 @@ namespace s2s::data {
 /// Collects the messages of one chat. Errors of all: [data/chat-messages].
 class ChatReader {
  public:
-  /// `place`: of the line.
+  /// `place` is that of the line.
   explicit ChatReader(std::string place) : place_(std::move(place)) {}
 
-  /// A system message before all others, unless `text` is empty.
+  /// Sets a system message before all others, unless `text` is empty.
   void set_system(const std::string& text);
-  /// A message; the model learns what the assistant says.
+  /// Adds a message. The model learns what the assistant says.
   void add(const char* role, std::string content);
-  /// A list of {"role", "content", ...}, or of ShareGPT's {"from", "value"}. JSON's null is Jinja's
-  /// none. `is_learned`: the model learns what the assistant says there.
+  /// Adds a list of {"role", "content", ...}, or of ShareGPT's {"from", "value"}. JSON's null
+  /// becomes Jinja's none. With `is_learned` the model learns what the assistant says in it.
   void add_list(JsonValue json, bool is_learned = true);
-  /// Leaves out what the assistant says last: it is asked for.
+  /// Removes the assistant's last messages, because the model is asked for them.
   void leave_answers_out();
-  /// The chat. `tools`: of read_tools, or none.
+  /// Returns the chat. `tools` come from read_tools.
   TextLine take(jinja::Value tools = jinja::Value::none());
 
  private:
@@ -40,7 +40,8 @@ class ChatReader {
   std::vector<bool> is_trained_;
 };
 
-/// The value of `tools`: a list, or its JSON as a text; none for null and an empty one.
+/// Parses the value of `tools`: a list, or its JSON as a text. Returns none for null and for an
+/// empty list.
 /// Errors: [data/chat-messages].
 jinja::Value read_tools(JsonValue json, const std::string& place);
 

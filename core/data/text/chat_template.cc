@@ -8,9 +8,9 @@
 namespace s2s::data {
 namespace {
 
-/// What a parser process is asked.
+/// A request to a parser process.
 enum class Request : int64_t { kParse, kRender };
-/// Begins its answer.
+/// The first number of its answer.
 enum class Outcome : int64_t { kDone, kError, kRaised };
 
 std::string failure(const jinja::TemplateError& error) {
@@ -34,7 +34,7 @@ std::string rendered(const jinja::Template& parsed, ByteReader& request) {
   return bytes.take();
 }
 
-/// In a parser process, which has one template.
+/// Runs in a parser process, which has one template.
 std::string answer(std::string_view bytes, const std::vector<int>& /*files*/) {
   static std::optional<jinja::Template> parsed;
   ByteReader request(bytes);
@@ -59,7 +59,7 @@ std::string parse_request(const std::string& text) {
   return request.take();
 }
 
-/// Throws what the answer says.
+/// Throws the error that the answer contains.
 void require_done(ByteReader& from) {
   const auto outcome =
       static_cast<Outcome>(from.number_up_to(static_cast<int64_t>(Outcome::kRaised)));

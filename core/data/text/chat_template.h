@@ -1,5 +1,6 @@
 #pragma once
-// A chat template: in this process, or for a stranger's template in processes without rights.
+// A chat template. It is rendered in this process, or, if it is not trusted, in processes without
+// rights.
 
 #include <memory>
 #include <mutex>
@@ -16,7 +17,8 @@ class ChatTemplate {
  public:
   using Variables = std::vector<std::pair<std::string, jinja::Value>>;
 
-  /// `name`: of its file, for messages. Errors: jinja::TemplateError with the line;
+  /// `name` is that of its file, for messages.
+  /// Errors: jinja::TemplateError with the line; [untrusted/parser].
   /// [untrusted/parser].
   ChatTemplate(std::string name, std::string text);
 
@@ -35,7 +37,7 @@ class ChatTemplate {
 
   std::string name_, text_;
   std::unique_ptr<jinja::Template> here_;
-  std::unique_ptr<Idle> idle_;  // where parsers run apart
+  std::unique_ptr<Idle> idle_;  // if parsers run in their own processes
   bool has_generation_blocks_ = false;
 };
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "text/text_errors.h"
-#include "text/token_places.h"
+#include "text/token_spans.h"
 
 namespace s2s::data {
 namespace {
@@ -17,8 +17,8 @@ bool is_space(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-/// Marks joined where nothing of another message is between them: a template may write the
-/// reasoning and the rest of a content apart.
+/// Joins consecutive marks of the same message, because a template may write its reasoning and the
+/// rest of its content separately.
 std::vector<Mark> joined(const std::vector<Mark>& marks) {
   std::vector<Mark> turns;
   for (const Mark& mark : marks) {
@@ -36,7 +36,8 @@ bool is_trained(const TextLine& line, int64_t tag) {
   return tag >= 0 && line.is_trained[static_cast<size_t>(tag)];
 }
 
-/// False for a generation block that writes only messages that are not learned (weight 0).
+/// Returns false for a generation block that contains only messages of weight 0, which are not
+/// learned.
 bool is_trained_block(const TextLine& line, const std::vector<Mark>& marks, const Mark& block) {
   bool has_other = false;
   for (const Mark& mark : marks) {
@@ -53,8 +54,8 @@ bool is_trained_block(const TextLine& line, const std::vector<Mark>& marks, cons
 struct DocumentEncoder::Encoded {
   MarkedText text;
   std::vector<int64_t> ids;
-  bool has_places = false;
-  std::vector<TokenPlace> places;  // parallel to ids, if it has them
+  bool has_spans = false;
+  std::vector<TokenSpan> spans;  // parallel to ids, if has_spans
 };
 
 DocumentEncoder::DocumentEncoder(const DocumentOptions& options, const Tokenizer& tokenizer,
@@ -65,7 +66,7 @@ DocumentEncoder::DocumentEncoder(const DocumentOptions& options, const Tokenizer
       base_dir_(base_dir),
       special_(tokenizer.known_special_ids()) {
   if (special_.eos < 0) throw text_errors::no_eos(path);
-  if (special_.pad < 0) special_.pad = special_.eos;  // fills rows; nothing looks at it
+  if (special_.pad < 0) special_.pad = special_.eos;  // fills rows and is never read
   for (const int64_t id : frame_ids()) {
     splits_special_ = splits_special_ || tokenizer.encode(tokenizer.piece(id)) != std::vector{id};
   }
@@ -73,7 +74,7 @@ DocumentEncoder::DocumentEncoder(const DocumentOptions& options, const Tokenizer
 
 const ChatFormat& DocumentEncoder::chat_format() const {
   if (!chat_format_) {
-    chat_format_.emplace(ChatTemplatePlace{options_.chat_template, path_, base_dir_}, tokenizer_);
+    chat_format_.emplace(ChatTemplateOptions{options_.chat_template, path_, base_dir_}, tokenizer_);
   }
   return *chat_format_;
 }
@@ -82,7 +83,7 @@ std::vector<int64_t> DocumentEncoder::frame_ids() const {
   return special_.bos < 0 ? std::vector{special_.eos} : std::vector{special_.bos, special_.eos};
 }
 
-/// Some tokenizers find no control tokens in a text; templates write them.
+/// Finds control tokens that the template has written, for tokenizers that do not find them.
 std::vector<int64_t> DocumentEncoder::encode_with_special(const std::string& text) const {
   if (!splits_special_) return tokenizer_.encode(text);
   std::vector<int64_t> ids;
@@ -121,10 +122,10 @@ DocumentEncoder::Encoded DocumentEncoder::encode_text(const MarkedText& text, bo
   return encoded;
 }
 
-/// With BOS and EOS. A chat's template may write white space behind the EOS.
+/// Adds BOS and EOS. A chat's template may write white space after the EOS.
 TokenDocument DocumentEncoder::framed(Encoded& encoded, bool is_chat) const {
   std::vector<int64_t>& ids = encoded.ids;
-  std::vector<TokenPlace>& places = encoded.places;
+  std::vector<TokenSpan>& spans = encoded.spans;
   size_t last = ids.size();
   while (is_chat && last > 0 && ids[last - 1] != special_.eos &&
          is_space(tokenizer_.decode({ids[last - 1]})) &&
@@ -134,33 +135,33 @@ TokenDocument DocumentEncoder::framed(Encoded& encoded, bool is_chat) const {
   const bool has_eos = last > 0 && ids[last - 1] == special_.eos;
   if (special_.bos >= 0 && (ids.empty() || ids.front() != special_.bos)) {
     ids.insert(ids.begin(), special_.bos);
-    if (encoded.has_places) places.insert(places.begin(), TokenPlace{0, 0});
+    if (encoded.has_spans) spans.insert(spans.begin(), TokenSpan{0, 0});
   }
   if (!has_eos) {
     ids.push_back(special_.eos);
     const size_t end = encoded.text.size();
-    if (encoded.has_places) places.push_back({end, end});
+    if (encoded.has_spans) spans.push_back({end, end});
   }
   return TokenDocument{ids, std::vector<bool>(ids.size(), false)};
 }
 
-/// A token of the end of a turn: its piece is in the text, and decoding skips it.
+/// Whether a token can end a turn: its piece is in the text, and decoding skips it.
 bool DocumentEncoder::is_special_token(const Encoded& encoded, size_t index) const {
   const int64_t id = encoded.ids[index];
   if (id == special_.eos) return true;
-  const TokenPlace& place = encoded.places[index];
+  const TokenSpan& span = encoded.spans[index];
   const std::string_view bytes =
-      std::string_view(encoded.text.bytes()).substr(place.begin, place.end - place.begin);
+      std::string_view(encoded.text.bytes()).substr(span.begin, span.end - span.begin);
   const std::string piece = tokenizer_.piece(id);
   return !piece.empty() && bytes.ends_with(piece) && tokenizer_.decode({id}).empty();
 }
 
-/// labels: response.
+/// Sets the labels for `labels: response`.
 void DocumentEncoder::label(const Encoded& encoded, const TextLine& line,
                             TokenDocument& document) const {
   const auto covers = [&](size_t i, const Mark& mark) {
-    const TokenPlace& place = encoded.places[i];
-    return place.begin < mark.end && place.end > mark.begin;
+    const TokenSpan& span = encoded.spans[i];
+    return span.begin < mark.end && span.end > mark.begin;
   };
   const std::vector<Mark>& marks = encoded.text.marks();
   if (line.form == TextLine::Form::kChat && chat_format().has_generation_blocks()) {
@@ -174,21 +175,21 @@ void DocumentEncoder::label(const Encoded& encoded, const TextLine& line,
   }
   for (const Mark& turn : joined(marks)) {
     if (!is_trained(line, turn.tag)) continue;
-    size_t behind = 0;  // the first token behind the content
+    size_t after = 0;  // the first token after the content
     for (size_t i = 0; i < encoded.ids.size(); ++i) {
       if (covers(i, turn)) document.is_label[i] = true;
-      if (encoded.places[i].begin < turn.end) behind = i + 1;
+      if (encoded.spans[i].begin < turn.end) after = i + 1;
     }
-    size_t end = behind;
+    size_t end = after;
     const auto is_blank = [&](size_t i) {
-      const TokenPlace& place = encoded.places[i];
+      const TokenSpan& span = encoded.spans[i];
       return !is_special_token(encoded, i) &&
-             is_space(std::string_view(encoded.text.bytes())
-                          .substr(place.begin, place.end - place.begin));
+             is_space(
+                 std::string_view(encoded.text.bytes()).substr(span.begin, span.end - span.begin));
     };
     while (end < encoded.ids.size() && is_blank(end)) ++end;
     if (end == encoded.ids.size() || !is_special_token(encoded, end)) continue;
-    for (size_t i = behind; i <= end; ++i) document.is_label[i] = true;
+    for (size_t i = after; i <= end; ++i) document.is_label[i] = true;
   }
 }
 
@@ -204,11 +205,11 @@ TokenDocument DocumentEncoder::encode(const std::string& json, const LineOrigin&
   }
   Encoded encoded = encode_text(text, is_chat);
   if (!is_all) {
-    encoded.has_places = true;
-    encoded.places = find_token_places(encoded.ids, text.bytes(), tokenizer_);
-    if (encoded.places.size() < encoded.ids.size()) {
-      const size_t at = encoded.places.empty() ? 0 : encoded.places.back().end;
-      throw text_errors::token_places(origin.text(), text.bytes().substr(at, 20));
+    encoded.has_spans = true;
+    encoded.spans = find_token_spans(encoded.ids, text.bytes(), tokenizer_);
+    if (encoded.spans.size() < encoded.ids.size()) {
+      const size_t at = encoded.spans.empty() ? 0 : encoded.spans.back().end;
+      throw text_errors::token_spans(origin.text(), text.bytes().substr(at, 20));
     }
   }
   TokenDocument document = framed(encoded, is_chat);
@@ -219,7 +220,7 @@ TokenDocument DocumentEncoder::encode(const std::string& json, const LineOrigin&
   } else {
     const size_t response = line.text.size();
     for (size_t i = 0; i < encoded.ids.size(); ++i) {
-      document.is_label[i] = encoded.places[i].end > response || i + 1 == encoded.ids.size();
+      document.is_label[i] = encoded.spans[i].end > response || i + 1 == encoded.ids.size();
     }
   }
   document.is_label[0] = false;

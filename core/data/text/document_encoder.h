@@ -1,5 +1,5 @@
 #pragma once
-// Documents as token ids and labels.
+// Encodes documents as token ids and labels.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace s2s::data {
 
-/// Where a line is.
+/// The file and number of a line.
 struct LineOrigin {
   std::string file;
   int64_t line = 0;  // from 1
@@ -23,36 +23,37 @@ struct LineOrigin {
 
 struct TokenDocument {
   std::vector<int64_t> ids;
-  std::vector<bool> is_label;  // by token: the model learns to predict it
+  std::vector<bool> is_label;  // for each token, whether the model learns to predict it
 
   int64_t size() const { return static_cast<int64_t>(ids.size()); }
 };
 
-/// Const functions are thread-safe after the first chat.
+/// Const functions are thread-safe once a chat has been encoded.
 class DocumentEncoder {
  public:
-  /// `path` names the options in messages. The tokenizer must live on.
+  /// `path` names the options in messages. The tokenizer must outlive the encoder.
   /// Errors: [tokenizer/special-ids] without EOS.
   DocumentEncoder(const DocumentOptions& options, const Tokenizer& tokenizer,
                   const std::string& path, const std::string& base_dir);
 
-  /// One BOS, the tokens, one EOS; those that the text has at its ends are not given again. No BOS
-  /// for a tokenizer that has none (as transformers).
+  /// Returns one BOS, the tokens and one EOS. A BOS or EOS at the ends of the text is not repeated.
+  /// There is no BOS if the tokenizer has none (as in transformers).
   /// Errors: those of parse_text_line, [data/chat-template], [data/text-tokens].
   TokenDocument encode(const std::string& line, const LineOrigin& origin) const;
-  /// [BOS] and the tokens of what a model is to continue. `is_chat`: the text is a template's, in
-  /// which control tokens are found and a BOS is not given twice.
+  /// Returns [BOS] and the tokens of a text that a model is asked to continue. With `is_chat` the
+  /// text is from a template: control tokens in it are found, and its BOS is not repeated.
   std::vector<int64_t> encode_prompt(const std::string& text, bool is_chat) const;
-  /// The chat template; read at the first use. Errors: [data/chat-template].
+  /// Returns the chat template, which is read when it is first used. Errors: [data/chat-template].
   const ChatFormat& chat_format() const;
-  /// The texts of a line that a model could learn: the text, prompt and response, or what the
-  /// assistant says. Errors: those of parse_text_line.
+  /// Returns the texts of a line that a model could learn: the text, prompt and response, or what
+  /// the assistant says.
+  /// Errors: those of parse_text_line.
   std::string text_of(const std::string& line, const LineOrigin& origin) const;
   const SpecialIds& special_ids() const { return special_; }
 
  private:
   struct Encoded;
-  std::vector<int64_t> frame_ids() const;  // BOS, if there is one, and EOS
+  std::vector<int64_t> frame_ids() const;  // BOS (if there is one) and EOS
   Encoded encode_text(const jinja::MarkedText& text, bool is_chat) const;
   std::vector<int64_t> encode_with_special(const std::string& text) const;
   TokenDocument framed(Encoded& encoded, bool is_chat) const;
@@ -64,7 +65,7 @@ class DocumentEncoder {
   std::string path_, base_dir_;
   SpecialIds special_;
   bool splits_special_ = false;  // the tokenizer does not find BOS and EOS in texts
-  mutable std::optional<ChatFormat> chat_format_;  // of the first chat
+  mutable std::optional<ChatFormat> chat_format_;  // set by the first chat
 };
 
 }  // namespace s2s::data

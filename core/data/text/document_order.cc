@@ -40,7 +40,7 @@ int64_t DocumentOrder::line_at(int64_t epoch, int64_t place) {
   return order_[static_cast<size_t>(place)];
 }
 
-/// Its tokens as they are used; nothing: it is dropped.
+/// Returns the line's tokens with max_seq_len applied, or nothing if the document is dropped.
 std::optional<TokenDocument> DocumentOrder::fitted(int64_t line) const {
   const LineOrigin origin = files_.origin(line);
   TokenDocument document = encoder_.encode(files_.line(line), origin);
@@ -74,7 +74,7 @@ std::optional<PlannedDocument> DocumentOrder::plan(int64_t line) {
   try {
     planned.tokens = fitted(line);
   } catch (const Error& error) {
-    if (error.exit_code() == ExitCode::kStopped) throw;  // the line is not bad
+    if (error.exit_code() == ExitCode::kStopped) throw;  // a stop does not make the line bad
     on_bad_(line, error);
   }
   length = planned.tokens ? static_cast<int32_t>(planned.tokens->size()) : 0;

@@ -22,7 +22,7 @@ Value message_of(const char* role, MarkedText content) {
   return Value::of(std::move(message));
 }
 
-/// The content of the last message, if it is a text.
+/// Returns the content of the last message if it is a text.
 std::string last_content(const Value& messages) {
   const Value* content = messages.items()->items.back().dict()->find(std::string_view("content"));
   return content != nullptr && content->is_text() ? content->text()->bytes() : "";
@@ -65,34 +65,34 @@ AskedPrompt PromptEncoder::of_chat(const Value& messages, const std::string& pla
   return prompt;
 }
 
-/// An answer is added to the chat: what the template writes behind it ends the turn.
+/// Adds an answer to the chat. What the template writes after it ends the turn.
 TurnEnd PromptEncoder::find_turn_end(const Value& messages) const {
   constexpr std::string_view kSpace = " \t\r\n";
   jinja::Values answered = messages.items()->items;
   const auto tag = static_cast<int64_t>(answered.size());
   answered.push_back(message_of("assistant", MarkedText::from("answer", tag)));
-  std::string_view behind;
+  std::string_view after;
   MarkedText text;
   try {
     text = encoder_.chat_format().render(Value::list(std::move(answered)), false, "");
   } catch (const Error&) {
-    return {};  // the template refuses an answer here; EOS ends the turn
+    return {};  // the template refuses an answer here, so only EOS ends the turn
   }
   for (const Mark& mark : text.marks()) {
-    if (mark.tag == tag) behind = std::string_view(text.bytes()).substr(mark.end);
+    if (mark.tag == tag) after = std::string_view(text.bytes()).substr(mark.end);
   }
-  behind.remove_prefix(std::min(behind.find_first_not_of(kSpace), behind.size()));
-  if (behind.empty()) return {};
-  const std::vector<int64_t> ids = encoder_.encode_prompt(std::string(behind), true);
+  after.remove_prefix(std::min(after.find_first_not_of(kSpace), after.size()));
+  if (after.empty()) return {};
+  const std::vector<int64_t> ids = encoder_.encode_prompt(std::string(after), true);
   for (const int64_t id : ids) {
     const bool is_bos = id == encoder_.special_ids().bos;
-    if (is_bos) continue;  // added in front
+    if (is_bos) continue;  // it is added in front
     const std::string piece = tokenizer_.piece(id);
     const bool is_control = id == encoder_.special_ids().eos || tokenizer_.decode({id}).empty();
-    if (is_control && !piece.empty() && behind.starts_with(piece)) return {{id}, {}};
+    if (is_control && !piece.empty() && after.starts_with(piece)) return {{id}, {}};
     break;
   }
-  return {{}, {std::string(behind.substr(0, behind.find_first_of(kSpace)))}};
+  return {{}, {std::string(after.substr(0, after.find_first_of(kSpace)))}};
 }
 
 }  // namespace s2s::data

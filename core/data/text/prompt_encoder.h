@@ -1,5 +1,5 @@
 #pragma once
-// What a model is to continue: texts, and chats up to the assistant's turn.
+// Encodes what a model is asked to continue: texts, and chats up to the assistant's turn.
 
 #include <cstdint>
 #include <string>
@@ -11,32 +11,33 @@
 namespace s2s::data {
 
 struct AskedPrompt {
-  std::string text;          // what the model reads, without a BOS that the encoder adds
-  std::string asked;         // for people: the text, or a chat's last message
-  std::vector<int64_t> ids;  // BOS included
+  std::string text;          // the model's input, without a BOS that the encoder adds
+  std::string asked;         // for display: the text, or a chat's last message
+  std::vector<int64_t> ids;  // with BOS
 };
 
-/// What a chat template writes behind the assistant's content.
+/// What a chat template writes after the assistant's content.
 struct TurnEnd {
   std::vector<int64_t> tokens;     // a control token, or nothing
-  std::vector<std::string> texts;  // a text, where no control token stands there
+  std::vector<std::string> texts;  // a text, if it is not a control token
 };
 
 class PromptEncoder {
  public:
-  /// Arguments as for DocumentEncoder. Of the options, `format` and `labels` are not read.
+  /// Takes the arguments of DocumentEncoder. The options `format` and `labels` are not read.
   /// Errors: [tokenizer/special-ids] without EOS.
   PromptEncoder(const DocumentOptions& options, const Tokenizer& tokenizer, const std::string& path,
                 const std::string& base_dir);
 
-  /// A text to continue. `place`: of it, for messages. Errors: [data/prompt] for one without
-  /// tokens.
+  /// Encodes a text to continue; `place` is its place in messages.
+  /// Errors: [data/prompt] for a text without tokens.
   AskedPrompt of_text(const std::string& text, const std::string& place) const;
-  /// A chat of one message of the user. Errors: [data/chat-template].
+  /// Encodes a chat with one message of the user. Errors: [data/chat-template].
   AskedPrompt of_message(const std::string& message, const std::string& place);
-  /// A line of a JSONL file. Errors: those of parse_prompt_line, [data/chat-template].
+  /// Encodes a line of a JSONL file. Errors: those of parse_prompt_line, [data/chat-template].
   AskedPrompt of_line(const std::string& json, const LineOrigin& origin);
-  /// Of the template. Empty before the first chat, and if the template does not show it.
+  /// The end of a turn in the template. Empty before the first chat, and if the template does not
+  /// show it.
   const TurnEnd& turn_end() const { return turn_end_; }
 
  private:
@@ -48,7 +49,7 @@ class PromptEncoder {
   const Tokenizer& tokenizer_;
   DocumentEncoder encoder_;
   TurnEnd turn_end_;
-  bool has_turn_end_ = false;  // it was looked for
+  bool has_turn_end_ = false;  // `turn_end_` has been looked for
 };
 
 }  // namespace s2s::data

@@ -9,14 +9,14 @@
 
 namespace s2s::data {
 
-/// Documents of a row, one after the other.
+/// The documents of a row, one after the other.
 struct TokenRow {
   std::vector<TokenDocument> documents;
   std::string id;
 };
 
-/// Rows as text_BT, right padded with `pad` to the longest, labels (-100: not predicted) and the
-/// place of each document.
+/// Makes text_BT, with rows padded on the right with `pad`, the labels (-100: not predicted), and
+/// the position of each document.
 Batch make_text_batch(const std::vector<TokenRow>& rows, int64_t pad);
 
 }  // namespace s2s::data

@@ -127,7 +127,7 @@ Error no_match(const std::string& path, const std::string& pattern) {
                                   path, pattern));
 }
 
-Error token_places(const std::string& place, const std::string& near) {
+Error token_spans(const std::string& place, const std::string& near) {
   return data_error("data/text-tokens",
                     fmt::format("{}: cannot find which tokens belong to the response, because the "
                                 "tokenizer changes the text near '{}'; expected tokens whose texts "
@@ -146,28 +146,28 @@ Error no_template(const std::string& path, const std::string& folder, const std:
 
 namespace {
 
-std::string described(const TemplatePlace& at) {
+std::string location_text(const TemplateLocation& at) {
   if (at.column == 0) return fmt::format("{}, line {}", at.source, at.line);
   return fmt::format("{}, line {}, column {}", at.source, at.line, at.column);
 }
 
 }  // namespace
 
-Error template_syntax(const TemplatePlace& at, const std::string& reason) {
+Error template_syntax(const TemplateLocation& at, const std::string& reason) {
   return config_error("data/chat-template",
                       fmt::format("{}: {}; expected a Jinja template that transformers can "
                                   "render; fix the template",
-                                  described(at), printable_name(reason)));
+                                  location_text(at), printable_name(reason)));
 }
 
-Error template_failed(const std::string& place, const TemplatePlace& at, const std::string& reason,
-                      bool is_raised) {
+Error template_failed(const std::string& place, const TemplateLocation& at,
+                      const std::string& reason, bool is_raised) {
   const std::string what = is_raised ? "refuses the messages: " : "fails: ";
   return data_error(
       "data/chat-template",
       fmt::format("{}: the chat template ({}) {}{}; expected messages that the template can "
                   "write; fix the line, or choose another chat_template",
-                  place, described(at), what, printable_name(reason)));
+                  place, location_text(at), what, printable_name(reason)));
 }
 
 Error template_interrupted(const std::string& place, const std::string& source) {

@@ -1,5 +1,5 @@
 #pragma once
-// Mistakes in text data. `place` is "file:line".
+// Errors of text data. `place` is "file:line".
 
 #include <cstdint>
 #include <string>
@@ -19,32 +19,32 @@ Error bad_state(const std::string& path, const std::string& state, const std::st
 Error changed_data(const std::string& path);
 Error too_many_bad(const std::string& path, int64_t limit, const std::vector<std::string>& bad);
 
-/// A line with none of the keys of a document.
+/// The line has none of the keys of a document.
 Error keys(const std::string& place, const std::string& found, const std::string& expected);
-/// A line of prompts that is none.
+/// The line is not a prompt.
 Error prompt(const std::string& place, const std::string& found, const DocumentOptions& options);
 Error empty_response(const std::string& place, const std::string& what);
 Error messages(const std::string& place, const std::string& problem);
 Error too_long(const std::string& place, int64_t num_tokens, int64_t max_seq_len);
 Error no_labels(const std::string& path, int64_t num_documents, const std::string& reason);
-/// `kind`: "a Parquet file"; `command` writes JSON lines of it.
+/// `kind` is for example "a Parquet file"; `command` converts it to JSON lines.
 Error not_json_lines(const std::string& path, const std::string& kind, const std::string& command);
-/// A pattern or folder without files.
+/// The pattern or folder has no files.
 Error no_match(const std::string& path, const std::string& pattern);
-/// Which tokens the response has is not to be found.
-Error token_places(const std::string& place, const std::string& near);
+/// It cannot be found out which tokens belong to the response.
+Error token_spans(const std::string& place, const std::string& near);
 
-/// A place in a chat template.
-struct TemplatePlace {
+/// A location in a chat template.
+struct TemplateLocation {
   std::string source;  // its file, or "chatml"
   int64_t line = 0;
   int64_t column = 0;  // in characters; 0: unknown
 };
 Error no_template(const std::string& path, const std::string& folder, const std::string& problem);
-Error template_syntax(const TemplatePlace& at, const std::string& reason);
-Error template_failed(const std::string& place, const TemplatePlace& at, const std::string& reason,
-                      bool is_raised);
-/// [data/chat-template-stopped]: the user has asked the process to stop.
+Error template_syntax(const TemplateLocation& at, const std::string& reason);
+Error template_failed(const std::string& place, const TemplateLocation& at,
+                      const std::string& reason, bool is_raised);
+/// [data/chat-template-stopped] The user has asked the process to stop.
 Error template_interrupted(const std::string& place, const std::string& source);
 
 }  // namespace s2s::data::text_errors

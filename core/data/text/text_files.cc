@@ -16,8 +16,8 @@ TextFiles::TextFiles(const std::vector<std::string>& paths, const std::string& k
 }
 
 size_t TextFiles::file_of(int64_t number) const {
-  const auto behind = std::upper_bound(begins_.begin(), begins_.end(), number);
-  return static_cast<size_t>(behind - begins_.begin()) - 1;
+  const auto after = std::upper_bound(begins_.begin(), begins_.end(), number);
+  return static_cast<size_t>(after - begins_.begin()) - 1;
 }
 
 std::string TextFiles::line(int64_t number) const {

@@ -18,7 +18,7 @@ using Object = simdjson::dom::object;
 
 class LineParser {
  public:
-  LineParser(const DocumentOptions& options, const LinePlace& place)
+  LineParser(const DocumentOptions& options, const LineLocation& place)
       : options_(options), place_(place) {}
 
   TextLine parse(JsonValue json) {
@@ -38,7 +38,7 @@ class LineParser {
     return line;
   }
 
-  /// After parse().
+  /// To be called after parse().
   std::vector<std::string> unread() const {
     static const std::set<std::string_view> kContent = {
         "answer",    "chosen",        "completion", "context",  "conversations",
@@ -83,7 +83,7 @@ class LineParser {
  private:
   enum class Keys { kMessages, kPair, kAlpaca, kCompletion, kText };
 
-  /// Which form's keys the line has.
+  /// Finds the form whose keys the line has.
   Keys find_keys() const {
     const bool is_auto = options_.format == "auto";
     if (options_.format == "messages" || (is_auto && !messages_key().empty())) {
@@ -136,17 +136,17 @@ class LineParser {
     return has(key) && object_[key].value_unsafe().is_array();
   }
 
-  /// A text that may be missing.
+  /// Returns a text, or "" if it is missing.
   std::string text_or_none(const std::string& key) const { return has(key) ? require(key) : ""; }
 
-  /// The key of a line's messages; "" without them. ShareGPT's is found, too.
+  /// Returns the key of the line's messages, also ShareGPT's, or "".
   std::string messages_key() const {
     if (has(options_.messages_key)) return options_.messages_key;
     const bool is_default = options_.messages_key == DocumentOptions().messages_key;
     return is_default && is_list("conversations") ? "conversations" : "";
   }
 
-  /// LLaMA-Factory's further keys, which no single prompt can hold.
+  /// Whether the line has keys of LLaMA-Factory that make it more than one prompt.
   bool is_conversation() const {
     return !text_or_none("system").empty() || !history().empty() || !tools().is<jinja::None>();
   }
@@ -174,7 +174,7 @@ class LineParser {
     return line;
   }
 
-  /// TRL's conversational form: only what the completion says is learned.
+  /// TRL's conversational form, in which only the completion is learned.
   TextLine chat_pair(const std::string& prompt_key, const std::string& response_key) const {
     ChatReader reader(place_.text());
     reader.add_list(object_[prompt_key].value_unsafe(), /*is_learned=*/false);
@@ -189,7 +189,7 @@ class LineParser {
     return reader.take(tools());
   }
 
-  /// A chat of `system`, `history`, and one more question with its answer.
+  /// Makes a chat of `system`, `history`, and a last question with its answer.
   TextLine answered(std::string question, std::string answer, bool is_prompt = false) const {
     ChatReader reader(place_.text());
     reader.set_system(text_or_none("system"));
@@ -202,7 +202,7 @@ class LineParser {
     return reader.take(tools());
   }
 
-  /// Earlier questions and their answers.
+  /// Returns earlier questions and their answers.
   std::vector<std::pair<std::string, std::string>> history() const {
     std::vector<std::pair<std::string, std::string>> turns;
     simdjson::dom::array list;
@@ -229,8 +229,8 @@ class LineParser {
                              : plain_pair(alpaca_prompt(), "output");
   }
 
-  /// With `system` or `history`, Alpaca's keys are a chat. Source: LLaMA-Factory's
-  /// AlpacaDatasetConverter.
+  /// Alpaca's keys with `system` or `history` are a chat.
+  /// Source: LLaMA-Factory's AlpacaDatasetConverter.
   TextLine alpaca_chat(bool is_prompt) const {
     const std::string input = text_or_none("input");
     const std::string task = require("instruction");
@@ -238,7 +238,7 @@ class LineParser {
     return answered(input.empty() ? task : task + "\n" + input, std::move(answer), is_prompt);
   }
 
-  /// The prompt that Alpaca-style data is meant for. Source: Stanford Alpaca's train.py.
+  /// Returns the prompt in Alpaca's format. Source: Stanford Alpaca's train.py.
   std::string alpaca_prompt() const {
     const std::string input = text_or_none("input");
     const std::string task = require("instruction");
@@ -274,7 +274,7 @@ class LineParser {
     return false;
   }
 
-  /// The keys that the line's form has.
+  /// Returns the keys that are read for the line's form.
   std::set<std::string> read_keys() const {
     std::set<std::string> keys = {"tools"};
     if (keys_ == Keys::kMessages) {
@@ -304,7 +304,7 @@ class LineParser {
   }
 
   const DocumentOptions& options_;
-  const LinePlace& place_;
+  const LineLocation& place_;
   Object object_;
   Keys keys_ = Keys::kText;
 };
@@ -313,12 +313,12 @@ class LineParser {
 
 TextLine parse_text_line(const std::string& line, const DocumentOptions& options,
                          const std::string& file, int64_t line_number) {
-  const LinePlace place{file, line_number};
+  const LineLocation place{file, line_number};
   return LineParser(options, place).parse(parse_json_line(line, place));
 }
 
 std::vector<std::string> unread_keys(const std::string& line, const DocumentOptions& options) {
-  const LinePlace place{"", 1};
+  const LineLocation place{"", 1};
   LineParser parser(options, place);
   try {
     parser.parse(parse_json_line(line, place));
@@ -330,14 +330,8 @@ std::vector<std::string> unread_keys(const std::string& line, const DocumentOpti
 
 TextLine parse_prompt_line(const std::string& line, const DocumentOptions& options,
                            const std::string& file, int64_t line_number) {
-  const LinePlace place{file, line_number};
+  const LineLocation place{file, line_number};
   return LineParser(options, place).parse_prompt(parse_json_line(line, place));
-}
-
-TextLine parse_messages(const std::string& json, const std::string& place) {
-  ChatReader reader(place);
-  reader.add_list(parse_json_line(json, LinePlace{place, 1}));
-  return reader.take();
 }
 
 }  // namespace s2s::data

@@ -1,5 +1,5 @@
 #pragma once
-// One line of a JSONL file of documents.
+// Parses a line of a JSONL file of documents.
 
 #include <string>
 #include <vector>
@@ -12,31 +12,30 @@ namespace s2s::data {
 struct TextLine {
   enum class Form { kText, kPair, kChat };
   Form form = Form::kText;
-  std::string text;  // of a pair: the prompt
+  std::string text;  // the prompt of a pair
   std::string response;
-  /// Messages as templates see them. Texts of the content of message i are marked with i.
+  /// The messages as templates see them. Texts in message i have the mark i.
   jinja::Value messages;
-  jinja::Value tools = jinja::Value::none();  // of a chat
-  std::vector<bool> is_trained;               // by message: the assistant's, unless its weight is 0
+  jinja::Value tools = jinja::Value::none();  // for a chat
+  std::vector<bool> is_trained;  // for each message: the assistant's, unless its weight is 0
 };
 
-/// `place`: "file:line". Errors: [data/json], [data/text-keys], [data/empty-response],
-/// [data/chat-messages].
+/// `place` is "file:line".
+/// Errors: [data/json], [data/text-keys], [data/empty-response], [data/chat-messages].
 TextLine parse_text_line(const std::string& line, const DocumentOptions& options,
                          const std::string& file, int64_t line_number);
 
-/// The keys of a line with content that parse_text_line does not read, of those that files of
-/// conversations use for what a model is to see or say: a `functions` beside messages, a `system`
-/// beside a plain text. Empty for a line that has none, or that parse_text_line refuses.
+/// Returns keys of a line that have content and are not read by parse_text_line, although files of
+/// conversations use them for what a model sees or says: for example `functions` beside messages,
+/// or `system` beside a plain text. Empty for other lines and for lines that parse_text_line
+/// refuses.
 std::vector<std::string> unread_keys(const std::string& line, const DocumentOptions& options);
 
-/// A line that a model is to answer: messages (without what the assistant says last), a prompt, or
-/// an instruction; a response is left out. `form` is kChat or kPair. Errors: [data/json],
-/// [data/prompt], [data/text-keys] for a prompt that is no text, [data/chat-messages].
+/// Parses a line that a model is asked to answer: messages (without the assistant's last ones), a
+/// prompt, or an instruction. A response is left out. `form` is kChat or kPair.
+/// Errors: [data/json], [data/prompt], [data/text-keys] for a prompt that is not a text,
+/// [data/chat-messages].
 TextLine parse_prompt_line(const std::string& line, const DocumentOptions& options,
                            const std::string& file, int64_t line_number);
-
-/// Messages of a chat from a JSON list of them. Errors: [data/json], [data/chat-messages].
-TextLine parse_messages(const std::string& json, const std::string& place);
 
 }  // namespace s2s::data

@@ -48,7 +48,7 @@ std::vector<std::string> files_like(const std::string& pattern) {
   return files;
 }
 
-/// Binary tables that others keep texts in.
+/// Refuses binary tables that may contain texts.
 void require_text(const std::string& file) {
   std::error_code error;
   if (!fs::is_regular_file(file, error) || fs::file_size(file, error) < 6) return;

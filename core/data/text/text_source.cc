@@ -24,11 +24,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Texts that a language model is made from.
+/// Maximum number of texts that a language model is trained on.
 constexpr size_t kMaxTexts = 200000;
-/// Lines that are encoded before the first batch.
+/// Number of lines that are encoded before the first batch.
 constexpr int64_t kCheckedLines = 64;
-/// Lines that are searched for the first label.
+/// Maximum number of lines in which the first label is searched for.
 constexpr int64_t kSearchedLines = 4096;
 
 const Tokenizer& tokenizer_of(const DataContext& context) {
@@ -64,7 +64,7 @@ std::vector<std::string> roles_of(const TextLine& line) {
   return roles;
 }
 
-/// "train.jsonl:3+train.jsonl:8"
+/// For example "train.jsonl:3+train.jsonl:8".
 std::string row_id(const PlannedRow& row, const TextFiles& files) {
   std::string id;
   for (const PlannedDocument& document : row) {
@@ -87,13 +87,13 @@ TextSource::TextSource(const TextSourceOptions& options, const DataContext& cont
       files_(paths_of(options.path, context), context.path + ".path"),
       encoder_(options.document, tokenizer_of(context), context.path, context.base_dir),
       order_(options, seed_, files_, encoder_, context.path,
-             [this](int64_t line, const Error& error) { hear(line, error); }) {
+             [this](int64_t line, const Error& error) { add_bad_line(line, error); }) {
   check_first_lines();
   check_labels();
   tell_unread_keys();
 }
 
-/// Mistakes of all lines are often those of the first: they end a run before it begins.
+/// Checks the first lines before a run begins, because all lines often have the same mistake.
 void TextSource::check_first_lines() {
   if (files_.size() == 0) throw text_errors::empty(path_);
   if (options_.skip_bad > 0) return;
@@ -103,7 +103,7 @@ void TextSource::check_first_lines() {
   }
 }
 
-/// What a line says in a key of another form is not trained on.
+/// Warns of keys of other forms, which are not trained on.
 void TextSource::tell_unread_keys() const {
   if (!warn_ || rank_ > 0) return;
   std::map<std::string, int64_t> num_lines;
@@ -119,7 +119,7 @@ void TextSource::tell_unread_keys() const {
   }
 }
 
-/// A set without labels would train nothing, with a loss of 0.
+/// Refuses a set without labels, with which the loss would be 0 and nothing would be learned.
 void TextSource::check_labels() {
   if (options_.document.labels != "response") return;
   int64_t num_documents = 0, num_with_labels = 0;
@@ -136,7 +136,7 @@ void TextSource::check_labels() {
     throw text_errors::no_labels(path_, num_documents, why_no_labels(most));
   }
   const int64_t num_without = num_documents - num_with_labels;
-  constexpr int64_t kLargeShare = 10;  // one of so many
+  constexpr int64_t kLargeShare = 10;  // one in so many
   if (num_without * kLargeShare < num_documents || !warn_ || rank_ > 0) return;
   warn_(fmt::format("{}: {} of the first {} documents have no token that the model learns: {}",
                     path_, num_without, num_documents, why_no_labels(most)));
@@ -147,13 +147,13 @@ std::optional<TokenDocument> TextSource::document_at(int64_t line) const {
   if (is_blank_line(text)) return std::nullopt;
   try {
     return encoder_.encode(text, files_.origin(line));
-  } catch (const Error& error) {  // is told where the line is trained on
+  } catch (const Error& error) {  // reported when the line is trained on
     if (error.exit_code() == ExitCode::kStopped) throw;
     return std::nullopt;
   }
 }
 
-/// What documents without labels have in common.
+/// Says what documents without labels have in common.
 std::string TextSource::why_no_labels(int64_t num_lines) const {
   int64_t num_cut = 0, num_unlearned = 0;
   std::set<std::string> roles;
@@ -176,7 +176,7 @@ std::string TextSource::why_no_labels(int64_t num_lines) const {
     if (line >= kCheckedLines) break;  // enough for a reason
   }
   if (num_cut > 0) {
-    return fmt::format("in {} the response begins behind max_seq_len ({} tokens)", num_cut,
+    return fmt::format("in {} the response begins after max_seq_len ({} tokens)", num_cut,
                        options_.max_seq_len);
   }
   if (num_unlearned > 0) {
@@ -186,10 +186,10 @@ std::string TextSource::why_no_labels(int64_t num_lines) const {
                      fmt::join(roles, ", "));
 }
 
-void TextSource::hear(int64_t line, const Error& error) {
+void TextSource::add_bad_line(int64_t line, const Error& error) {
   if (options_.skip_bad == 0) throw error;
   const bool is_new = bad_.emplace(line, error.what()).second;
-  if (is_new && warn_ && rank_ == 0) {  // all ranks hear of all lines
+  if (is_new && warn_ && rank_ == 0) {  // all ranks find all bad lines
     warn_(fmt::format("{}: skipped bad line {} of at most {}: {}", path_, bad_.size(),
                       options_.skip_bad, error.what()));
   }
@@ -213,7 +213,7 @@ Batch TextSource::load(PlannedBatch& planned) const {
   return make_text_batch(rows, encoder_.special_ids().pad);
 }
 
-/// One batch for each data rank: the position is then the same on all.
+/// Reads a batch for each data rank, so that the position is the same on all ranks.
 std::optional<Batch> TextSource::next() {
   std::optional<PlannedBatch> own;
   for (int64_t rank = 0; rank < num_ranks_; ++rank) {
@@ -291,12 +291,5 @@ std::unique_ptr<DataSource> open_text_source(const Config& block, const DataCont
 }
 
 OptionTable list_text_source_options() { return list_options<data::TextSourceOptions>(); }
-
-std::string chat_prompt(const std::string& messages, const std::string& chat_template,
-                        const Tokenizer& tokenizer, const BuildContext& context) {
-  const data::ChatFormat format({chat_template, context.path, context.base_dir}, tokenizer);
-  const data::TextLine line = data::parse_messages(messages, context.path);
-  return format.render(line.messages, true, context.path).bytes();
-}
 
 }  // namespace s2s

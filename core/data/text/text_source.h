@@ -19,8 +19,8 @@ namespace s2s::data {
 
 class TextSource : public DataSource {
  public:
-  /// Opens the files and looks at the first lines. Errors: those of opening and of lines,
-  /// [data/text-path], [data/no-tokenizer].
+  /// Opens the files and checks the first lines.
+  /// Errors: those of opening and of lines, [data/text-path], [data/no-tokenizer].
   TextSource(const TextSourceOptions& options, const DataContext& context);
 
   std::optional<Batch> next() override;
@@ -33,10 +33,10 @@ class TextSource : public DataSource {
   void check_first_lines();
   void check_labels();
   void tell_unread_keys() const;
-  /// Nothing for a blank line, and for one that makes no document.
+  /// Returns nothing for a blank line and for a line that gives no document.
   std::optional<TokenDocument> document_at(int64_t line) const;
   std::string why_no_labels(int64_t num_lines) const;
-  void hear(int64_t line, const Error& error);
+  void add_bad_line(int64_t line, const Error& error);
   Batch load(PlannedBatch& planned) const;
   std::string order_fingerprint() const;
 
@@ -48,7 +48,7 @@ class TextSource : public DataSource {
   TextFiles files_;
   DocumentEncoder encoder_;
   DocumentOrder order_;
-  int64_t num_batches_ = 0;             // that all data ranks together were given
+  int64_t num_batches_ = 0;             // given to all data ranks together
   std::map<int64_t, std::string> bad_;  // by line
 };
 

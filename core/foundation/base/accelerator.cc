@@ -14,7 +14,7 @@
 namespace s2s {
 namespace {
 
-/// One for the process, as LibTorch's devices are.
+/// One per process, like LibTorch's devices.
 struct Opened {
   std::mutex mutex;
   bool is_tried = false;
@@ -32,9 +32,9 @@ const char* chosen_library() {
   return library == nullptr || *library == '\0' ? nullptr : library;
 }
 
-/// dlopen, but what stands in the current folder is not found by a name without a path.
+/// Calls dlopen. A name without a path does not find a file in the current folder.
 void* loaded(const char* name, int flags, std::string& why) {
-  // A path that was typed counts from the current folder.
+  // A path that the user typed is relative to the current folder.
   const bool is_path = std::strchr(name, '/') != nullptr;
   const std::string place = is_path ? std::filesystem::absolute(name).string() : name;
   void* handle = nullptr;

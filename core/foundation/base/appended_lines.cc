@@ -64,7 +64,7 @@ std::optional<FileLine> AppendedLines::next() {
 }
 
 void AppendedLines::go_back_to(size_t end) {
-  behind_.clear();
+  before_.clear();
   previous_ = std::min(end, size());
 }
 
@@ -72,17 +72,17 @@ std::optional<FileLine> AppendedLines::previous() {
   if (!previous_) go_back_to(size());
   const size_t end = *previous_;
   if (end == 0) return std::nullopt;
-  size_t searched = 1;  // the last byte belongs to the line, whatever it is
+  size_t searched = 1;  // the last byte always belongs to the line
   for (;;) {
-    const size_t length = behind_.size();
+    const size_t length = before_.size();
     const std::string_view open =
-        std::string_view(behind_).substr(0, length - std::min(length, searched));
+        std::string_view(before_).substr(0, length - std::min(length, searched));
     const size_t found = open.rfind('\n');
     if (found != std::string_view::npos || length == end) {
       const size_t at = found == std::string_view::npos ? 0 : found + 1;
-      const bool is_complete = behind_.back() == '\n';
-      line_.assign(behind_, at, length - at - (is_complete ? 1 : 0));
-      behind_.resize(at);
+      const bool is_complete = before_.back() == '\n';
+      line_.assign(before_, at, length - at - (is_complete ? 1 : 0));
+      before_.resize(at);
       previous_ = end - (length - at);
       return FileLine{line_, *previous_, end, is_complete};
     }
@@ -91,14 +91,14 @@ std::optional<FileLine> AppendedLines::previous() {
     const size_t wanted = std::min(std::max(kBlockBytes, length), end - length);
     std::string block(wanted, '\0');
     if (read(end - length - wanted, block.data(), wanted) < wanted) file_.fail(ESTALE);
-    behind_.insert(0, block);
+    before_.insert(0, block);
   }
 }
 
 std::optional<size_t> AppendedLines::rfind(std::string_view word, size_t before, size_t from) {
   constexpr size_t kSearchBytes = size_t{1} << 20;
   std::string block;
-  // Words begin before `end`, and their last bytes may be in the block that was searched before.
+  // A word begins before `end`, and its last bytes may be in the block that was searched before.
   for (size_t end = std::min(before, size()); end > from;) {
     const size_t begin = end - std::min(end - from, kSearchBytes);
     block.resize(std::min(end + word.size() - 1, size()) - begin);

@@ -10,7 +10,7 @@
 
 namespace s2s {
 
-/// A line and its place in the file.
+/// A line and its position in the file.
 struct FileLine {
   std::string_view text;     // without the line break; valid until the next call
   size_t begin = 0;          // bytes before the line
@@ -18,8 +18,8 @@ struct FileLine {
   bool is_complete = false;  // has a line break
 };
 
-/// Reads the lines of a file in blocks, from its begin or from its end. Memory: a block, or the
-/// longest line. What is appended after the file was opened is not read.
+/// Reads the lines of a file in blocks, from its begin or from its end. It needs memory for a block
+/// or for the longest line. Lines that are appended after the file was opened are not read.
 /// Errors: std::system_error of RegularFile and of reading; [io/line] when there is no line break
 /// within `max_line_bytes`, as in a file with a hole.
 class AppendedLines {
@@ -28,16 +28,16 @@ class AppendedLines {
   static constexpr size_t kLineBytes = size_t{16} << 20;
   explicit AppendedLines(const std::string& path, size_t max_line_bytes = kLineBytes);
 
-  /// The line after the last one that this returned, from the first one on.
+  /// Returns the next line; the first call returns the first line.
   std::optional<FileLine> next();
-  /// The line before the last one that this returned, from the last one on.
+  /// Returns the previous line; the first call returns the last line.
   std::optional<FileLine> previous();
-  /// Goes back to the bytes before `end`, which a line ends: `previous` returns that line.
+  /// Moves to `end`, the end of a line: `previous` then returns that line.
   void go_back_to(size_t end);
-  /// The last place of a word that begins before `before` and not before `from`. The bytes are not
-  /// split into lines, which is several times as fast.
+  /// Returns the last position of a word in [from, before). The bytes are not split into lines, so
+  /// this is several times as fast.
   std::optional<size_t> rfind(std::string_view word, size_t before, size_t from = 0);
-  /// Reads bytes from `at` on and returns their number, which is smaller where the file ends.
+  /// Reads bytes from `at` on and returns their number, which is smaller at the end of the file.
   size_t read(size_t at, char* into, size_t num_bytes);
 
   const std::string& path() const { return path_; }
@@ -55,8 +55,8 @@ class AppendedLines {
   size_t taken_ = 0;                // of ahead_
   size_t next_ = 0;                 // position of ahead_[taken_]
   std::string line_;                // what `previous` returned
-  std::string behind_;              // bytes before position_ that `previous` has not returned
-  std::optional<size_t> previous_;  // position after behind_; nothing: `previous` was not called
+  std::string before_;              // bytes before position_ that `previous` has not returned
+  std::optional<size_t> previous_;  // position after before_; nothing: `previous` was not called
 };
 
 }  // namespace s2s

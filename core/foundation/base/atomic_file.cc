@@ -49,7 +49,7 @@ bool is_partial_name(const std::string& name) {
          name.size() == mark + kMark.size() + kNumRandom;
 }
 
-/// False where somebody else has the lock; true where there are no locks.
+/// Returns false if another process has the lock, and true if there are no locks.
 bool lock(int file) { return flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 /// Whether an open file still has a name.
@@ -68,8 +68,8 @@ void remove_partial_file(const std::string& path) {
   close(file);
 }
 
-/// Opens what is no file and stays where it is: a terminal, a pipe; -1 when there is none. Opening
-/// a pipe waits for its reader.
+/// Opens something that is not a file and is written directly: a terminal or a pipe. Returns -1 if
+/// there is nothing like that. Opening a pipe waits for its reader.
 int open_stream(const std::string& path) {
   struct stat status {};
   const bool is_there = stat(path.c_str(), &status) == 0;
@@ -88,11 +88,11 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (file_ >= 0) return;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     temporary_ = partial_path(path_);
-    // The kernel takes the umask from these permissions; mkstemp would give others.
+    // The kernel applies the umask to these permissions; mkstemp would use others.
     file_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file_ < 0 && errno == EEXIST) continue;
     if (file_ < 0) break;
-    // Somebody who removes left-overs may have come between the two calls.
+    // A process that removes partial files may have run between the two calls.
     if (lock(file_) && is_named(file_)) return;
     close(file_);
     file_ = -1;

@@ -1,6 +1,6 @@
 #pragma once
-// Values as bytes, for the answers of parsers in other processes: numbers of 8 bytes, texts with
-// their length.
+// Encodes values as bytes, for the answers of parsers in other processes: numbers with 8 bytes, and
+// texts with their length.
 
 #include <cstdint>
 #include <cstring>
@@ -24,21 +24,21 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Whoever wrote the bytes may be under a stranger's control: every read is checked.
-/// Errors: std::runtime_error for bytes that end too early or make no sense.
+/// Checks every read, because the writer of the bytes may be under a stranger's control.
+/// Errors: std::runtime_error for bytes that end too early or have no valid meaning.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
 
   int64_t number() { return value<int64_t>(); }
   double real() { return value<double>(); }
-  /// A number of 0 to `most`.
+  /// Reads a number of 0 to `most`.
   int64_t number_up_to(int64_t most) {
     const int64_t read = number();
     if (read < 0 || read > most) fail();
     return read;
   }
-  /// How many items follow, each of at least one byte.
+  /// Reads how many items follow; each has at least one byte.
   size_t count() { return static_cast<size_t>(number_up_to(static_cast<int64_t>(rest_.size()))); }
   bool flag() { return number_up_to(1) == 1; }
   std::string_view text() { return take(count()); }

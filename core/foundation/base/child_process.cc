@@ -81,7 +81,7 @@ class SpawnActions {
   posix_spawn_file_actions_t actions_{};
 };
 
-/// Whoever starts us may ignore SIGCHLD. Then the system forgets how children ended.
+/// The program that started us may ignore SIGCHLD. Then the system forgets how children ended.
 void remember_ends() {
   struct sigaction action {};
   if (::sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
@@ -130,7 +130,7 @@ std::optional<ProcessEnd> ChildProcess::end() {
   int status = 0;
   if (end_) return end_;
   const pid_t ended = waitpid(process_, &status, WNOHANG);
-  // Someone else has waited for it: how it ended is not known.
+  // Another part of the program has waited for it, so how it ended is unknown.
   if (ended < 0 && errno == ECHILD) end_ = ProcessEnd{EXIT_FAILURE, 0};
   if (ended != process_) return end_;
   end_ = WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status)} : ProcessEnd{WEXITSTATUS(status), 0};

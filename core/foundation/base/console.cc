@@ -14,7 +14,7 @@ namespace s2s {
 namespace {
 constexpr std::string_view kEraseLine = "\r\033[K";
 
-/// At most so many bytes of it, and no part of a character.
+/// Returns at most this many bytes of the text, without splitting a character.
 std::string first_columns(const std::string& text, size_t num_columns) {
   size_t end = std::min(num_columns, text.size());
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
@@ -43,7 +43,7 @@ void Console::set_status(std::string_view text) {
   if (!is_terminal_) return;
   const std::lock_guard lock(mutex_);
   if (status_.empty() && text.empty()) return;
-  // The last column stays free, because writing there makes some terminals start a new line.
+  // The last column stays empty, because writing there makes some terminals begin a new line.
   status_ = first_columns(printable_name(text), static_cast<size_t>(std::max(1, width_ - 1)));
   out_ << kEraseLine << status_ << std::flush;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Where a program talks to a person: lines that stay, and on a terminal one status line below them
-// that is drawn over again. Thread-safe.
+// Output for a person: permanent lines and, on a terminal, one status line below them that is
+// redrawn. Thread-safe.
 
 #include <functional>
 #include <mutex>
@@ -24,9 +24,10 @@ class Console {
 
   bool is_terminal() const { return is_terminal_; }
   int width() const { return width_; }
-  /// A line that stays, as `printable` gives it; the status line moves below it.
+  /// Prints a permanent line, escaped by `printable`. The status line moves below it.
   void print_line(std::string_view text);
-  /// Draws the status line, cut to the terminal's width; "" removes it. Nothing without a terminal.
+  /// Draws the status line, cut to the terminal's width; "" removes it. Does nothing without a
+  /// terminal.
   void set_status(std::string_view text);
 
  private:
@@ -37,9 +38,9 @@ class Console {
   std::mutex mutex_;
 };
 
-/// True when standard error is a terminal that can draw over a line.
+/// Whether standard error is a terminal that can redraw a line.
 bool standard_error_is_terminal();
-/// Columns of the terminal at standard error; 100 when that is not known.
+/// Columns of the terminal at standard error, or 100 if unknown.
 int terminal_width();
 
 }  // namespace s2s

@@ -50,7 +50,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   std::string best;
-  // What is meant has at least one letter of what is written in its place.
+  // The intended name has at least one letter in common with the written one.
   size_t best_distance = std::min(std::max<size_t>(2, name.size() / 3) + 1, name.size());
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(name, candidate);

@@ -1,5 +1,5 @@
-// {fmt} as a part of the program. LibTorch brings its headers without its library; as headers alone
-// they would be compiled into every object that formats a text.
+// Compiles {fmt} into the program. LibTorch has its headers without its library; header-only, it
+// would be compiled into every object that formats a text.
 
 #include <fmt/format-inl.h>
 

@@ -8,9 +8,8 @@
 namespace s2s {
 namespace {
 
-/// Of the characters of a JSON text that stand outside its strings, calls visit(character) for
-/// each, in order, until it returns false. True when it never did. The text may be broken, or no
-/// JSON at all.
+/// Calls visit(character) for each character outside of strings, in order, until it returns false.
+/// Returns whether it never did. The text may be damaged, or not be JSON at all.
 template <class Visit>
 bool scan_json(std::string_view text, const Visit& visit) {
   JsonScan scan;
@@ -20,27 +19,27 @@ bool scan_json(std::string_view text, const Visit& visit) {
   return true;
 }
 
-/// The first value of a list or object follows its bracket, every other one a comma.
+/// The first value of a list or object comes after its bracket, every other one after a comma.
 bool begins_value(char c) { return c == '[' || c == '{' || c == ','; }
 
-/// Counts what the objects of a text cost that keep their order.
+/// Counts the comparisons in objects that keep the order of their members.
 class MemberCount {
  public:
-  /// False once all objects take more comparisons than one of `max_members` members.
-  bool visit(char c, size_t max_members) {
+  /// Returns false once all objects take more comparisons than one of kOrderedMembers members.
+  bool visit(char c) {
     if (c == '[' || c == '{') {
       members_.push_back(0);
     } else if (c == ']' || c == '}') {
       if (members_.size() > 1) members_.pop_back();
     } else if (c == ':') {
       comparisons_ += members_.back()++;
-      return comparisons_ <= max_members * (max_members - 1) / 2;
+      return comparisons_ <= kOrderedMembers * (kOrderedMembers - 1) / 2;
     }
     return true;
   }
 
  private:
-  std::vector<size_t> members_ = {0};  // of each level that is open
+  std::vector<size_t> members_ = {0};  // for each open level
   size_t comparisons_ = 0;
 };
 
@@ -66,17 +65,12 @@ std::optional<std::string> json_refusal(std::string_view text, const JsonLimit& 
       refusal = "it is nested deeper than " + std::to_string(limit.depth) + " levels";
     } else if (values > most) {
       refusal = "it has more than " + std::to_string(most) + " values";
-    } else if (is_ordered && !members.visit(c, kOrderedMembers)) {
+    } else if (is_ordered && !members.visit(c)) {
       refusal = "its objects have more than " + std::to_string(kOrderedMembers) + " members";
     }
     return !refusal;
   });
   return refusal;
-}
-
-bool has_wide_objects(std::string_view text, size_t max_members) {
-  MemberCount members;
-  return !scan_json(text, [&](char c) { return members.visit(c, max_members); });
 }
 
 bool has_more_json_values(std::string_view text, size_t most) {

@@ -1,5 +1,5 @@
 #pragma once
-// JSON that somebody else wrote, through a parser that calls itself for each level.
+// Parses JSON from untrusted sources, with limits, because the parser recurses for each level.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,44 +11,43 @@
 
 namespace s2s {
 
-/// An object that keeps the order of its members compares each new name with all before. All
-/// objects of a text may take as many comparisons as one object of this many members.
+/// An object that keeps the order of its members compares each new name with all earlier names. All
+/// objects of a text together may take as many comparisons as one object with this many members.
 inline constexpr size_t kOrderedMembers = 10000;
 
-/// How many values (numbers, texts, lists, objects, ...) a text may have. A value of two bytes
-/// takes a hundred in memory, so that the bytes of a text say little.
+/// Limits the number of values (numbers, texts, lists, objects, ...) in a text. A value with two
+/// bytes of text takes a hundred bytes of memory, so the size of a text is not a sufficient limit.
 struct JsonLimit {
   size_t any_values = 200'000;
-  /// Longer texts may have one for each so many of their bytes; 0: no more.
+  /// Longer texts may have one value per this many bytes; 0: no more than `any_values`.
   size_t bytes_per_value = 0;
   int depth = kJsonDepth;
 };
-/// config.json, state.json, manifests, one line of a file of lines.
+/// For config.json, state.json, manifests, and single lines of files of lines.
 inline constexpr JsonLimit kConfigurationJson{};
-/// Tokenizers, Hugging Face indexes: a value is a token or a name and has 15 bytes or more.
+/// For tokenizers and Hugging Face indexes, in which a value is a token or a name and has at least
+/// 15 bytes.
 inline constexpr JsonLimit kVocabularyJson{200'000, 8};
-/// Headers of safetensors (a tensor has 7 to 10 values in 50 bytes or more), flight records,
-/// transcripts with the times of words.
+/// For headers of safetensors (a tensor has 7 to 10 values in at least 50 bytes), flight records,
+/// and transcripts with the times of words.
 inline constexpr JsonLimit kListsJson{200'000, 4};
-/// index.json of a checkpoint: a shard has 6 values in 12 bytes or more, as [0,[[0,8]]].
+/// For index.json of a checkpoint, in which a shard has 6 values in at least 12 bytes: [0,[[0,8]]].
 inline constexpr JsonLimit kShardsJson{200'000, 2};
 
-/// Most bytes of a configuration. The largest known one (id2label of 21,841 classes) has 1 MB.
+/// Maximum size of a configuration. The largest known one (id2label of 21,841 classes) has 1 MB.
 inline constexpr size_t kConfigurationBytes = size_t{4} << 20;
-/// Of tokenizer_config.json, which has 200 bytes for each token that is added: speech models add
-/// 65,536 tokens, which are 12 MB.
+/// Maximum size of tokenizer_config.json, which has 200 bytes for each added token. Speech models
+/// add 65,536 tokens, which takes 12 MB.
 inline constexpr size_t kTokenizerConfigBytes = size_t{32} << 20;
 
-/// True when the objects of a JSON text take more comparisons than one of `max_members` members.
-bool has_wide_objects(std::string_view text, size_t max_members = kOrderedMembers);
-
-/// Why a text is not parsed whatever it says: its parser or its value would run out of stack (here
-/// or where the value is copied, printed or destroyed), out of memory or out of time. One pass over
-/// the text before the first value is made; no memory. `is_ordered`: for an ordered_json.
+/// Returns why a text is refused before it is parsed: its parser or its value would exhaust the
+/// stack (here, or when the value is copied, printed or destroyed), the memory or the time. Scans
+/// the text once and allocates no memory. `is_ordered`: for an ordered_json.
 std::optional<std::string> json_refusal(std::string_view text, const JsonLimit& limit,
                                         bool is_ordered);
 
-/// What Json::parse gives. Errors: nlohmann::json::parse_error, also for what json_refusal says.
+/// Calls Json::parse. Errors: nlohmann::json::parse_error, also for texts that json_refusal
+/// refuses.
 template <class Json = nlohmann::json>
 Json parse_foreign_json(std::string_view text, const JsonLimit& limit = kConfigurationJson) {
   const auto refusal = json_refusal(text, limit, std::is_same_v<Json, nlohmann::ordered_json>);
@@ -56,7 +55,7 @@ Json parse_foreign_json(std::string_view text, const JsonLimit& limit = kConfigu
   return Json::parse(text.begin(), text.end());
 }
 
-/// The same; a discarded value in place of an error.
+/// Does the same, but returns a discarded value instead of an error.
 template <class Json = nlohmann::json>
 Json try_parse_foreign_json(std::string_view text, const JsonLimit& limit = kConfigurationJson) {
   if (json_refusal(text, limit, std::is_same_v<Json, nlohmann::ordered_json>)) {

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of names without links.
+/// Compares names and does not follow links.
 bool is_below(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
          folder.end();
@@ -61,8 +61,8 @@ std::string without_controls(std::string_view text, bool with_lines) {
 std::string read_small_file(const std::string& path, size_t max_bytes) {
   const RegularFile file(path);
   if (file.size() > max_bytes) file.fail(EFBIG);
-  // One more byte than it has: a file that grows while it is read ends, too. Files of /proc have no
-  // size and some content.
+  // Reads one byte more than the size, so that reading ends for a file that grows. Files of /proc
+  // have size 0, but may have content.
   constexpr size_t kUnknownBytes = size_t{1} << 16;
   std::string text(file.size() > 0 ? file.size() + 1 : kUnknownBytes, '\0');
   size_t length = 0;
@@ -78,13 +78,13 @@ std::string read_small_file(const std::string& path, size_t max_bytes) {
     if (length == text.size()) text.resize(2 * length);
   }
   text.resize(length);
-  // What files of /sys say of their size stays above what they hold; this one was cut off.
+  // Files of /sys report a size that is larger than their content; this file was truncated.
   if (length < file.size() && file.size_now() < file.size()) file.fail(ESTALE);
   return text;
 }
 
 std::string lfs_pointer_text(const std::string& path) {
-  constexpr size_t kMostBytes = 1024;  // of a pointer, by its specification
+  constexpr size_t kMostBytes = 1024;  // limit of a pointer, by its specification
   std::string text;
   try {
     text = read_small_file(path, kMostBytes);

@@ -14,7 +14,7 @@ namespace s2s {
 
 namespace {
 
-// A signal handler can reach nothing but globals.
+// A signal handler can access only globals.
 std::atomic<int> g_signal_number{0};
 std::atomic<const char*> g_announcement{nullptr}, g_of_terminate{nullptr};
 std::atomic<bool> g_watching{false};
@@ -27,11 +27,11 @@ void say(const char* text) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, strlen(text));
 }
 
-/// A batch system's early warning may come twice (from it and from a launcher) and before the
-/// signal that it warns of; a terminal that closes sends SIGHUP by itself, and its shell does, too.
+/// A batch system's early warning may come twice (from it and from a launcher), and before the
+/// signal that it announces. When a terminal closes, both it and its shell send SIGHUP.
 bool is_warning(int number) { return number == SIGUSR1 || number == SIGHUP; }
 
-/// Calls only what POSIX allows in a signal handler.
+/// Calls only functions that POSIX allows in a signal handler.
 void on_signal(int number) {
   const int interrupted_errno = errno;
   if (isatty(STDERR_FILENO) == 1) say("\r\033[K");  // the status line
@@ -76,7 +76,7 @@ InterruptWatch::InterruptWatch(const char* announcement, const char* of_terminat
 }
 
 InterruptWatch::~InterruptWatch() {
-  // What the program held back before waits for the next watch again.
+  // Signals that were blocked before are blocked again until the next watch.
   const sigset_t held = warning_signals();
   sigset_t again;
   sigandset(&again, &held, &g_old_mask);

@@ -1,12 +1,12 @@
 #pragma once
-// What of a JSON text stands outside of its strings, character by character.
+// Scans a JSON text character by character and finds what is outside of its strings.
 
 namespace s2s {
 
-/// The text may be broken, or no JSON at all.
+/// The text may be damaged, or not be JSON at all.
 class JsonScan {
  public:
-  /// Takes the next character. False for one that belongs to a string, the quotes included.
+  /// Takes the next character. Returns false if it belongs to a string, including the quotes.
   bool take(char c) {
     if (!in_string_) {
       in_string_ = c == '"';
@@ -21,7 +21,7 @@ class JsonScan {
     }
     return false;
   }
-  /// After the characters so far.
+  /// Whether the characters so far end inside a string.
   bool in_string() const { return in_string_; }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// Sixteen elements at a time, for kernels that are written once as inlined bodies and compiled for
-// several processors, and single ones of either type. A file that includes this passes vectors only
-// between inlined functions.
+// Vectors of sixteen elements, for kernels that are written once as inlined bodies and compiled for
+// several processors. The same functions exist for single elements. A file that includes this
+// passes vectors only between inlined functions.
 
 #include <c10/util/BFloat16.h>
 
@@ -17,13 +17,13 @@ namespace s2s {
 
 constexpr int64_t kLanes = 16;
 
-/// The compiler splits it where the processor's registers are smaller.
+/// The compiler splits it if the processor's registers are smaller.
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 using HalfLanes = float __attribute__((vector_size(kLanes / 2 * sizeof(float))));
 using LooseHalf =
     float __attribute__((vector_size(kLanes / 2 * sizeof(float)), aligned(4), may_alias));
 
-/// Lanes in two halves, with the same elements and sums. Without AVX-512, GCC keeps these in
+/// Lanes in two halves, with the same elements and sums. Without AVX-512, GCC keeps LanePair in
 /// registers and Lanes in memory.
 struct LanePair {
   HalfLanes low, high;
@@ -44,7 +44,8 @@ S2S_BODY void operator/=(LanePair& a, float b) {
   a.high /= b;
 }
 
-/// What a body holds its lanes in: the template argument that run_best's two bodies differ in.
+/// The type in which a body holds its lanes. It is the template argument in which the two bodies of
+/// run_best differ.
 struct InLanes {
   using Type = Lanes;
 };
@@ -70,7 +71,7 @@ S2S_BODY void store_lanes(const Lanes& value, float* to) { *reinterpret_cast<Lan
 using LaneBits = uint32_t __attribute__((vector_size(kLanes * sizeof(uint32_t))));
 using HalfLaneBits = uint32_t __attribute__((vector_size(kLanes / 2 * sizeof(uint32_t))));
 
-/// Bits of float -> bits of bfloat16 and zeros.
+/// Converts the bits of float to the bits of bfloat16, followed by zeros.
 template <class Bits>
 S2S_BODY Bits rounded_bits(const Bits& bits) {
   const Bits magnitude = bits & 0x7FFFFFFFU;
@@ -78,7 +79,7 @@ S2S_BODY Bits rounded_bits(const Bits& bits) {
   return (magnitude > 0x7F800000U ? bits | 0x400000U : nearest) & 0xFFFF0000U;
 }
 
-/// Rounded to bfloat16's precision: to nearest, ties to even; NaN stays NaN.
+/// Rounds to the precision of bfloat16: to nearest, ties to even; NaN stays NaN.
 S2S_BODY Lanes as_bfloat16(const Lanes& value) {
   LaneBits bits;
   std::memcpy(&bits, &value, sizeof bits);
@@ -98,9 +99,9 @@ S2S_BODY LanePair as_bfloat16(const LanePair& value) {
   return out;
 }
 
-/// As many elements of type T as fit into the same bytes, each widened to float. Those of bfloat16
-/// lie by parity of their place, which needs no shuffling: fit for sums and for storing the same
-/// way.
+/// As many elements of type T as fit into the same bytes, each widened to float. Elements of
+/// bfloat16 are split into even and odd ones, which needs no shuffling. This order is suitable for
+/// sums, and for storing in the same way.
 template <class T, class In = InLanes>
 struct Wide {
   static constexpr int kParts = sizeof(float) / sizeof(T);
@@ -108,7 +109,7 @@ struct Wide {
   typename In::Type parts[kParts];  // of bfloat16: elements 0, 2, 4, ... and 1, 3, 5, ...
 };
 
-/// 32 of bfloat16, 16 even ones and 16 odd ones.
+/// Loads 32 elements of bfloat16: 16 even ones and 16 odd ones.
 S2S_BODY void load_parts(const c10::BFloat16* from, Lanes (&parts)[2]) {
   LaneBits both;
   std::memcpy(&both, from, sizeof both);
@@ -169,7 +170,7 @@ S2S_BODY float load(c10::BFloat16 x) {
 }
 
 S2S_BODY void store(float value, float& out) { out = value; }
-/// As as_bfloat16.
+/// Rounds like as_bfloat16.
 S2S_BODY void store(float value, c10::BFloat16& out) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
@@ -180,7 +181,7 @@ S2S_BODY void store(float value, c10::BFloat16& out) {
 
 using QuadLanes = float __attribute__((vector_size(kLanes / 4 * sizeof(float))));
 
-/// Four sums of every fourth lane.
+/// Four sums, each of every fourth lane.
 S2S_BODY QuadLanes quad_of(const LanePair& lanes) {
   const HalfLanes half = lanes.low + lanes.high;
   return __builtin_shufflevector(half, half, 0, 1, 2, 3) +
@@ -193,11 +194,11 @@ S2S_BODY QuadLanes quad_of(const Lanes& lanes) {
 
 S2S_BODY float total(const QuadLanes& quad) { return (quad[0] + quad[1]) + (quad[2] + quad[3]); }
 
-/// The sum of all lanes, in a fixed order.
+/// Returns the sum of all lanes, added in a fixed order.
 S2S_BODY float total(const Lanes& lanes) { return total(quad_of(lanes)); }
 S2S_BODY float total(const LanePair& lanes) { return total(quad_of(lanes)); }
 
-/// The totals of four, each in the order of `total`.
+/// Returns four sums, each in the order of `total`.
 S2S_BODY QuadLanes totals(const QuadLanes& a, const QuadLanes& b, const QuadLanes& c,
                           const QuadLanes& d) {
   const QuadLanes ab =
@@ -233,7 +234,7 @@ run_avx512(const Job& job, int64_t begin, int64_t end) {
 }
 #endif
 
-/// True where run_best takes run_avx512, in which one instruction shuffles two Lanes any way.
+/// Whether run_best uses run_avx512, in which one instruction shuffles two Lanes arbitrarily.
 inline bool has_avx512() {
 #if defined(__x86_64__)
   static const bool has_512 =
@@ -245,10 +246,10 @@ inline bool has_avx512() {
 #endif
 }
 
-/// Runs `job` on [begin, end) with the best instructions this processor has.
-/// Body: a type whose always inlined `static void run(job, begin, end)` does the work. SmallBody:
-/// the same work for processors without AVX-512, with InPairs. They have half as many registers,
-/// of half the size.
+/// Runs `job` on [begin, end) with the best instructions of this processor. Body is a type whose
+/// always inlined `static void run(job, begin, end)` does the work. SmallBody does the same work
+/// for processors without AVX-512, with InPairs; these have half as many registers of half the
+/// size.
 template <class Body, class SmallBody = Body, class Job>
 void run_best(const Job& job, int64_t begin, int64_t end) {
 #if defined(__x86_64__)

@@ -1,6 +1,6 @@
 #pragma once
-// The log of a run: lines with time and level on the console, and all of them in a file.
-// Library code gets a Log& and never prints by itself.
+// The log of a run: lines with time and level on the console, and all of them in a file. Library
+// code gets a Log& and never prints by itself.
 
 #include <cstdio>
 #include <mutex>
@@ -15,12 +15,12 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 struct LogSettings {
   LogLevel console_level = LogLevel::kInfo;
-  std::string file;  // "": none; appended to, every level, flushed line by line
+  std::string file;  // "": none. All levels are appended and flushed line by line
 };
 
 class Log {
  public:
-  /// `console` may be null, and must outlive the log. Without console and file nothing is kept.
+  /// `console` may be null, and must outlive the log. Without console and file, lines are dropped.
   /// Errors: [io/write] when the file cannot be opened.
   explicit Log(Console* console = nullptr, const LogSettings& settings = {});
   ~Log();

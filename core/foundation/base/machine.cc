@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>  // tells which C library this is
+#include <cstdlib>  // defines the macros of the C library
 #include <mutex>
 #include <system_error>
 #include <utility>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kGigabyte = 1e9;
 
-/// "" for a file that cannot be read.
+/// Returns "" if a file cannot be read.
 std::string text_of(const std::string& path) {
   try {
     return read_small_file(path);
@@ -31,7 +31,7 @@ std::string text_of(const std::string& path) {
   }
 }
 
-/// Bytes of a line "KEY: N kB" of a file of /proc; 0: no such line.
+/// Returns the bytes of a line "KEY: N kB" in a file of /proc, or 0 without such a line.
 double of_proc(const std::string& path, const std::string& key) {
   const std::string text = text_of(path);
   const size_t at = text.find(key);
@@ -40,7 +40,8 @@ double of_proc(const std::string& path, const std::string& key) {
 
 double of_meminfo(const std::string& key) { return of_proc("/proc/meminfo", key); }
 
-/// memory.max of the process's control group, and of those above it, the smallest; 0: none.
+/// Returns the smallest memory.max of the process's control group and its parents, or 0 without a
+/// limit.
 double of_control_groups() {
   const std::string text = text_of("/proc/self/cgroup");
   const size_t at = text.find("0::/");
@@ -115,7 +116,7 @@ double asked_bytes(std::string_view message) {
 }
 
 int64_t peak_memory_bytes() {
-  // getrusage also counts the program that started this one, until its exec: a launcher in Python.
+  // getrusage also counts the program before its exec, for example a launcher in Python.
   const auto own = static_cast<int64_t>(of_proc("/proc/self/status", "VmHWM:"));
   if (own > 0) return own;
   rusage usage{};
@@ -131,7 +132,8 @@ std::string host_name() {
 
 void keep_freed_memory() {
 #if defined(__GLIBC__)
-  constexpr int kLargestFromHeap = 32 << 20;  // glibc's limit; larger ones are mapped one by one
+  /// Glibc's maximum; larger blocks are mapped one by one.
+  constexpr int kLargestFromHeap = 32 << 20;
   constexpr int kFreeAtTop = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kLargestFromHeap);
   mallopt(M_TRIM_THRESHOLD, kFreeAtTop);
@@ -140,8 +142,8 @@ void keep_freed_memory() {
 
 void return_freed_memory() {
 #if defined(__GLIBC__)
-  // Where another allocator stands in for glibc's, this call is the first that glibc's own gets,
-  // and it sets itself up without a lock.
+  // If another allocator replaces glibc's, this may be the first call of glibc's own allocator,
+  // which initializes itself without a lock.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   malloc_trim(0);

@@ -18,8 +18,8 @@
 namespace s2s {
 namespace {
 
-/// What the handler reads without a lock; free while `begin` is 0. Slots are never freed, so that a
-/// handler that walks over them stays on them.
+/// Data that the handler reads without a lock. A slot is free while `begin` is 0. Slots are never
+/// deallocated, so that a handler can iterate over them.
 struct Slot {
   std::atomic<uintptr_t> begin{0}, end{0};
   std::atomic<const char*> path{nullptr}, shown{nullptr};
@@ -30,9 +30,9 @@ struct Chunk {
 };
 static_assert(std::atomic<uintptr_t>::is_always_lock_free, "a signal handler must not wait");
 
-// A signal handler can reach nothing but globals.
+// A signal handler can access only globals.
 Chunk g_first;
-std::mutex g_mutex;  // of whoever takes or gives back a slot
+std::mutex g_mutex;  // held to take or release a slot
 struct sigaction g_before;
 
 void write_stderr(const char* text) {
@@ -40,7 +40,7 @@ void write_stderr(const char* text) {
   static_cast<void>(ignored);
 }
 
-/// What was there before: another handler, or the end of the process.
+/// Does what happened before: calls another handler, or ends the process.
 void hand_on(int number, siginfo_t* facts, void* context) {
   if ((g_before.sa_flags & SA_SIGINFO) != 0) return g_before.sa_sigaction(number, facts, context);
   if (g_before.sa_handler != SIG_DFL && g_before.sa_handler != SIG_IGN) {
@@ -55,7 +55,7 @@ void on_bus(int number, siginfo_t* facts, void* context) {
   hand_on(number, facts, context);
 }
 
-/// Once, with the first mapping.
+/// Called once, with the first mapping.
 void install() {
   struct sigaction action = {};
   action.sa_sigaction = on_bus;
@@ -65,14 +65,15 @@ void install() {
   ::sigaction(SIGBUS, &action, nullptr);
 }
 
-/// False for a file that has all its bytes, or cannot be asked: a disk or a server has failed.
+/// Returns false if the file has all its bytes or cannot be checked; then a disk or a server has
+/// failed.
 bool is_shorter(const char* path, size_t mapped_bytes) {
   struct stat status {};
   if (path == nullptr || ::stat(path, &status) != 0) return false;
   return static_cast<size_t>(status.st_size) < mapped_bytes;
 }
 
-/// With the mutex held.
+/// Called with the mutex held.
 Slot& free_slot() {
   for (Chunk* chunk = &g_first;; chunk = chunk->next) {
     for (Slot& slot : chunk->slots) {

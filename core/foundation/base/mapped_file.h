@@ -14,17 +14,16 @@
 
 namespace s2s {
 
-// Files may become shorter while they are mapped: touching what is gone is SIGBUS, which would end
-// the process without a word. Whoever maps a file guards the mapping, and the process ends with a
-// message and the exit code of bad data. A page that a disk or a server does not give is SIGBUS,
-// too: the message says so, and the signal ends the process, so that a launcher starts it again.
-// Where bytes are copied anyway, pread says it as an error.
+// A file may become shorter while it is mapped. Access to a missing part then raises SIGBUS, which
+// would end the process without a message. So mappings are guarded: the process ends with a message
+// and the exit code of bad data. If a disk or a server does not deliver a page, SIGBUS is raised,
+// too; then a message is printed and the signal ends the process, so that a launcher can restart
+// it. Where bytes are copied anyway, pread is used, which returns an error.
 
-/// A mapping of a file that others might cut while this lives. Thread-safe.
+/// A mapping of a file that other processes may truncate. Thread-safe.
 class GuardedMapping {
  public:
-  /// begin, bytes: of the mapping; nothing is guarded when `begin` is null. `path` is for the
-  /// message.
+  /// begin, bytes: the mapping; nothing is guarded if `begin` is null. `path` is for the message.
   GuardedMapping(const void* begin, size_t bytes, const std::string& path);
   ~GuardedMapping();
   GuardedMapping(const GuardedMapping&) = delete;
@@ -35,8 +34,8 @@ class GuardedMapping {
   void* slot_ = nullptr;
 };
 
-/// For handlers of SIGBUS: ends the process with one message and exit code 5 when `address` lies in
-/// a guarded mapping of a file that became shorter. Returns otherwise, with a message when the page
+/// For handlers of SIGBUS. If `address` is in a guarded mapping of a file that became shorter, ends
+/// the process with one message and exit code 5. Otherwise returns, with a message if the page
 /// could not be read. Async-signal-safe.
 void end_if_mapping_was_cut(const void* address);
 
@@ -64,14 +63,14 @@ class RegularFile {
   RegularFile& operator=(const RegularFile&) = delete;
 
   int descriptor() const { return descriptor_; }
-  /// Bytes when it was opened. Files of /proc have no size and some content.
+  /// Size when the file was opened. Files of /proc have size 0, but may have content.
   size_t size() const { return size_; }
-  /// Bytes at this moment.
+  /// Current size.
   size_t size_now() const {
     struct stat status {};
     return ::fstat(descriptor_, &status) == 0 ? static_cast<size_t>(status.st_size) : 0;
   }
-  /// A std::system_error of this code that names the file.
+  /// Throws a std::system_error with this code that names the file.
   [[noreturn]] void fail(int code) const {
     throw std::system_error(code, std::generic_category(), path_);
   }
@@ -82,8 +81,8 @@ class RegularFile {
   size_t size_ = 0;
 };
 
-/// Read-only view of a regular file. Empty files give an empty span. One that becomes shorter
-/// while it is read, or cannot be read any more, ends the process with a message.
+/// A read-only view of a regular file. An empty file gives an empty span. If the file becomes
+/// shorter or cannot be read any more while it is in use, the process ends with a message.
 class MappedFile {
  public:
   /// Errors: std::system_error when the file cannot be opened or mapped, or is not a regular file.

@@ -17,7 +17,7 @@ Moment::Moment(at::Device device, bool processor_time) {
     host_s_ = now_s(processor_time);
     return;
   }
-  // That flag turns timing on.
+  // This flag turns timing on.
   event_ = std::make_shared<c10::Event>(device.type(), c10::EventFlag::BACKEND_DEFAULT);
   event_->record(at::accelerator::getCurrentStream(device.index()));
 }

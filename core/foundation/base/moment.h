@@ -11,15 +11,15 @@ namespace s2s {
 /// Seconds of a monotonic clock: wall time, or CPU time of this thread.
 double now_s(bool processor_time = false);
 
-/// A point in time. On a device that computes asynchronously this is an event on its current
-/// stream, which nobody waits for here. On a CPU it is the host's clock.
+/// A point in time. On a device that computes asynchronously it is an event on its current stream;
+/// recording it does not wait. On a CPU it is the host's clock.
 class Moment {
  public:
-  /// Now. `processor_time`: count what this thread computes instead (CPU only).
+  /// Records the current time. With `processor_time`, measures this thread's CPU time (CPU only).
   explicit Moment(at::Device device, bool processor_time = false);
   /// Seconds from `earlier` to this moment. Waits until the device has passed both.
   double since(const Moment& earlier) const;
-  /// The same when the device is known to have passed both: the host does not wait.
+  /// Does the same without waiting, if it is known that the device has passed both moments.
   double since_passed(const Moment& earlier) const;
 
  private:

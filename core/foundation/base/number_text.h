@@ -1,5 +1,5 @@
 #pragma once
-// Texts that are numbers.
+// Parses texts that are numbers.
 
 #include <charconv>
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace s2s {
 
-/// The number that all of `text` is, as std::from_chars reads it; nothing for another text. `base`:
-/// of a whole number, if it is not 10.
+/// Returns the number if all of `text` is a number for std::from_chars, and nothing otherwise.
+/// `base` is that of an integer, if it is not 10.
 template <class Number, class... Base>
 std::optional<Number> read_number(std::string_view text, Base... base) {
   Number value{};

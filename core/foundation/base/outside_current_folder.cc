@@ -12,7 +12,7 @@
 namespace s2s {
 namespace {
 
-/// Back to the folder of before, also after an exception.
+/// Restores the old folder, also after an exception.
 class ChangedFolder {
  public:
   ChangedFolder() : before_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {
@@ -49,7 +49,7 @@ void outside_current_folder(const std::function<void()>& load) {
   };
   try {
     start_thread(load_apart).join();
-  } catch (const Error&) {  // there are no more threads for this process
+  } catch (const Error&) {  // no thread can be started
   }
   if (problem) std::rethrow_exception(problem);
   if (is_done) return;

@@ -143,7 +143,7 @@ void ParserProcess::write_all(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::send(stream_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count < 0 && interrupted.again()) continue;
-    if (count <= 0) return;  // the answer says why
+    if (count <= 0) return;  // reading the answer reports it
     interrupted.reset();
     bytes.remove_prefix(static_cast<size_t>(count));
   }

@@ -26,9 +26,9 @@
 namespace s2s {
 namespace {
 
-int g_stream = -1;  // of this parser process; a signal handler can reach nothing but globals
+int g_stream = -1;  // of this parser process; a signal handler can access only globals
 
-/// False at the end of the stream.
+/// Returns false at the end of the stream.
 bool read_from(int file, void* to, size_t num_bytes) {
   char* at = static_cast<char*>(to);
   InterruptedCalls interrupted;
@@ -51,7 +51,7 @@ void reply(ParserStatus status, std::string_view bytes) {
   if (!is_written) ::_exit(1);
 }
 
-/// Calls only what POSIX allows in a signal handler.
+/// Calls only functions that POSIX allows in a signal handler.
 [[noreturn]] void end_with(ParserStatus status, int64_t number) {
   reply(status, {reinterpret_cast<const char*>(&number), sizeof number});
   ::_exit(1);
@@ -69,7 +69,7 @@ void catch_signals() {
   stack_t own = {};
   own.ss_sp = stack.data();
   own.ss_size = stack.size();
-  ::sigaltstack(&own, nullptr);  // where the stack itself has run out
+  ::sigaltstack(&own, nullptr);  // for an overflow of the stack itself
   struct sigaction action = {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -79,7 +79,7 @@ void catch_signals() {
   }
 }
 
-/// Bytes of writable private memory that this process has.
+/// Bytes of writable private memory of this process.
 int64_t data_bytes() {
   std::FILE* const file = std::fopen("/proc/self/statm", "re");
   if (file == nullptr) return 0;
@@ -101,8 +101,8 @@ bool set_limits(const ParserLimits& limits) {
          set_limit(RLIMIT_NPROC, 0) && set_limit(RLIMIT_NOFILE, 0) && set_limit(RLIMIT_CORE, 0);
 }
 
-/// Memory, time, and the files that are open. All else ends the process; what libraries try and can
-/// do without is refused.
+/// Allows memory, time and the open files. Calls that libraries try and do not need are refused,
+/// and all other calls end the process.
 bool enforce_filter() {
   SystemCallFilter filter;
   const uint32_t refuse = SystemCallFilter::refuse_with(EPERM);
@@ -183,7 +183,7 @@ void answer(const ParserOrder& order, const std::string& request, const std::vec
   ::_exit(0);
 }
 
-/// Files that came with the message.
+/// Returns the files that came with the message.
 std::vector<int> files_of(msghdr& message) {
   std::vector<int> files;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
@@ -196,7 +196,7 @@ std::vector<int> files_of(msghdr& message) {
   return files;
 }
 
-/// False when the program has ended.
+/// Returns false when the program has ended.
 bool receive(int control, ParserOrder& order, std::vector<int>& files) {
   iovec bytes{&order, sizeof order};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * (1 + kMostParserFiles))> beside{};
@@ -215,7 +215,7 @@ bool receive(int control, ParserOrder& order, std::vector<int>& files) {
   return !files.empty();
 }
 
-/// Keeps `control` only, and outlives the signals of a terminal or a batch system: the program
+/// Keeps only `control`, and ignores the signals of a terminal or a batch system: the program
 /// decides what they mean, and the starter ends with it.
 void settle(int control) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -229,7 +229,7 @@ void settle(int control) {
   }
 }
 
-/// Waits for those parser processes that have ended, so that nothing is left of them.
+/// Waits for parser processes that have ended, so that the system can forget them.
 void forget_ended(std::vector<pid_t>& parsers) {
   std::erase_if(parsers,
                 [](pid_t parser) { return ::waitpid(parser, nullptr, WNOHANG) == parser; });

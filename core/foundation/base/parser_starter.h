@@ -1,5 +1,5 @@
 #pragma once
-// The two processes behind ParserProcess: the starter, and those that it forks.
+// The processes that ParserProcess uses: the starter, and the processes that it forks.
 
 #include <cstdint>
 
@@ -7,15 +7,15 @@
 
 namespace s2s {
 
-/// A message to the starter. The stream and the files come beside it (SCM_RIGHTS).
+/// A message to the starter. The stream and the files come with it (SCM_RIGHTS).
 struct ParserOrder {
   ForeignParser parse = nullptr;
   ParserLimits limits;
 };
 inline constexpr int kMostParserFiles = 3;
 
-/// How an answer begins; its size and its bytes follow. `kTime`, `kForbidden` and `kCrash` have a
-/// number of 8 bytes: nothing, the system call, the signal.
+/// The first byte of an answer; its size and its bytes follow. `kTime`, `kForbidden` and `kCrash`
+/// are followed by a number of 8 bytes: 0, the system call, or the signal.
 enum class ParserStatus : char {
   kDone = 'd',
   kError = 'e',   // exit code, id, message

@@ -1,6 +1,6 @@
 #pragma once
-// The one pattern language for dotted paths: `*` matches exactly one segment, a trailing `**` one
-// or more. Plans, units, freezing, optimizer groups and name maps all use it.
+// The only pattern language for dotted paths: `*` matches exactly one segment, and a `**` at the
+// end matches one or more. Plans, units, freezing, optimizer groups and name maps use it.
 
 #include <optional>
 #include <string>
@@ -12,8 +12,8 @@ namespace s2s {
 /// "a.b.c" -> {"a", "b", "c"}; "" -> {}.
 std::vector<std::string> split_path(std::string_view path);
 
-/// What each wildcard of `pattern` stood for, in order (`**` as a dotted rest), or nothing when the
-/// path does not match.
+/// Returns what each wildcard of `pattern` matches, in order (for `**` the dotted rest), or nothing
+/// if the path does not match.
 std::optional<std::vector<std::string>> match_path(std::string_view pattern, std::string_view path);
 
 /// `pattern` with its wildcards replaced by `captures`, in order. Both must have the same count.

@@ -1,5 +1,5 @@
 #pragma once
-// NumPy's default_rng, bit for bit: PCG64 seeded by SeedSequence.
+// NumPy's default_rng with equal bits: PCG64, seeded by SeedSequence.
 
 #include <cstdint>
 
@@ -14,7 +14,7 @@ class Pcg64 {
   explicit Pcg64(uint64_t seed = 0);
 
   uint64_t next_word();
-  /// In [0, 1).
+  /// A number in [0, 1).
   double random() { return static_cast<double>(next_word() >> 11) * (1.0 / 9007199254740992.0); }
   double uniform(double low, double high) { return low + (high - low) * random(); }
 

@@ -8,8 +8,8 @@
 
 namespace s2s {
 
-/// Hands out host memory from blocks. LibTorch rounds an allocation of pinned memory up to a power
-/// of two. Blocks have such sizes, and what a large piece leaves of a block goes to later pieces.
+/// Allocates host memory from blocks. LibTorch rounds an allocation of pinned memory up to a power
+/// of two, so blocks have such sizes. Later pieces use what is left of a block.
 class PinnedBlocks {
  public:
   static constexpr int64_t kBlockBytes = int64_t{512} << 20;

@@ -18,13 +18,13 @@ namespace {
 
 constexpr int kMostFrames = 48;
 
-/// Where a plugin's code lies. Never removed, as plugins are never unloaded.
+/// The addresses of a plugin's code. Never removed, because plugins are never unloaded.
 struct Code {
   uintptr_t begin = 0, end = 0;
   std::array<char, 512> path = {};
 };
 
-// A signal handler reads them without a lock.
+// A signal handler reads this without a lock.
 std::array<Code, 512> g_codes;
 std::atomic<size_t> g_num_codes{0};
 std::mutex g_adding;
@@ -45,7 +45,7 @@ const char* plugin_in(void* const* frames, int count) {
   return nullptr;
 }
 
-/// Sets the segments of the library that has the address.
+/// Sets the segments of the library that contains the address.
 int find_segments(dl_phdr_info* library, size_t /*size*/, void* data) {
   auto& code = *static_cast<Code*>(data);
   const uintptr_t inside = code.begin;
@@ -122,7 +122,7 @@ void tell_crashed_plugin(int signal) {
 
 void tell_crashed_plugins() {
   void* none[1];
-  ::backtrace(none, 1);  // loads what it needs now, and not in a handler
+  ::backtrace(none, 1);  // loads what backtrace needs now, not in a handler
   for (const int signal : kCrashes) {
     struct sigaction action = {};
     ::sigaction(signal, nullptr, &action);

@@ -1,1 +1,1 @@
-// Carries the precompiled header that all targets reuse (core/CMakeLists.txt).
+// Contains the precompiled header that all targets reuse (core/CMakeLists.txt).

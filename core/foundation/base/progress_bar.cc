@@ -9,7 +9,7 @@ namespace s2s {
 
 namespace {
 
-/// "step" of "steps", "batch" of "batches"
+/// Singular of a unit: "step" for "steps", "batch" for "batches".
 std::string one_of(const std::string& units) {
   const size_t ending = units.ends_with("ches") ? 2 : units.ends_with("s") ? 1 : 0;
   return units.substr(0, units.size() - ending);
@@ -62,8 +62,8 @@ std::string ProgressBar::numbers() const {
   return note_.empty() ? text : text + ", " + note_;
 }
 
-/// "train  42 % [#####-------] rest"; the bar takes what the line leaves, and goes when that is
-/// too little.
+/// Returns "train  42 % [#####-------] rest". The bar gets the remaining width of the line, and is
+/// left out if that is too little.
 std::string ProgressBar::bar(const std::string& rest) const {
   if (settings_.total <= 0) return settings_.title + " " + rest;
   const double share =

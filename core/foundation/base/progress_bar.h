@@ -1,5 +1,6 @@
 #pragma once
-// How far a long job is: a bar with rate and time left on a terminal, plain lines otherwise.
+// Shows the progress of a long job: a bar with rate and remaining time on a terminal, or else
+// lines.
 
 #include <cstdint>
 #include <deque>
@@ -13,12 +14,12 @@ namespace s2s {
 
 struct ProgressSettings {
   std::string title;           // "train"
-  std::string unit = "steps";  // of `total`
-  int64_t total = 0;           // 0: not known
-  int64_t start = 0;           // what was done before (a resumed run)
+  std::string unit = "steps";  // unit of `total`
+  int64_t total = 0;           // 0: unknown
+  int64_t start = 0;           // done before (by a resumed run)
   double redraw_interval_s = 0.1;
   double line_interval_s = 10;  // without a terminal
-  double rate_window_s = 30;    // the rate is that of the last so many seconds
+  double rate_window_s = 30;    // the rate is that of the last seconds
 };
 
 class ProgressBar {
@@ -31,7 +32,7 @@ class ProgressBar {
 
   /// `done` of `total` are done; `note` follows the numbers ("loss 2.31").
   void update(int64_t done, std::string_view note = {});
-  /// Removes the bar and leaves one line that sums up. Called once; later updates do nothing.
+  /// Removes the bar and leaves one summary line. To be called once; later updates have no effect.
   void finish();
 
  private:

@@ -11,7 +11,7 @@
 namespace s2s {
 namespace {
 
-/// Values, and as many steps of 64 bytes, between two looks at the clock.
+/// Number of values, or of steps of 64 bytes, between two checks of the clock.
 constexpr uint64_t kValuesPerLook = 4096;
 constexpr uint64_t kBytesPerValue = 64;
 

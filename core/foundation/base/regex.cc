@@ -33,7 +33,8 @@ MatchData new_match(const pcre2_code* code) {
   return data;
 }
 
-/// Below 0: none, or an error. The interpreter keeps its stack on the heap, within a limit.
+/// Returns a value below 0 for no match or an error. The interpreter's stack is on the heap and
+/// limited.
 int search(const pcre2_code* code, std::string_view text, uint32_t options,
            pcre2_match_data* data) {
   return pcre2_match(code, units(text), text.size(), 0, options | PCRE2_NO_JIT, data, nullptr);
@@ -52,7 +53,7 @@ Regex::Regex(std::string_view pattern) {
   if (code_ == nullptr) {
     throw std::invalid_argument(fmt::format("{} (at byte {})", words_of(error), offset));
   }
-  pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // without it matching is only slower
+  pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // if this fails, matching is only slower
 }
 
 std::optional<std::vector<std::string>> Regex::groups_of(std::string_view text,

@@ -1,7 +1,7 @@
 #pragma once
-/// @file Regular expressions over UTF-8 with Unicode word boundaries, as Python's `re` has them.
+/// @file Regular expressions over UTF-8 with Unicode word boundaries, as in Python's `re`.
 ///
-/// std::regex recurses for each character: a long text of somebody else's ends the program.
+/// std::regex recurses for each character, so a long untrusted text would end the program.
 
 #include <memory>
 #include <optional>
@@ -13,22 +13,22 @@ struct pcre2_real_code_8;
 
 namespace s2s {
 
-/// A compiled pattern. Thread-safe. Invalid UTF-8 in a text that is searched matches nothing.
+/// A compiled pattern. Thread-safe. In a searched text, invalid UTF-8 matches nothing.
 class Regex {
  public:
-  /// Errors: std::invalid_argument, which says what is wrong and where.
+  /// Errors: std::invalid_argument with the reason and the position.
   explicit Regex(std::string_view pattern);
 
-  /// The first match in `text`: all of it, then its groups; a group that takes no part is empty.
-  /// Nothing, too, when the search takes too many steps.
+  /// Returns the first match in `text`, then its groups; a group that does not take part is empty.
+  /// Returns nothing without a match, and also when the search takes too many steps.
   std::optional<std::vector<std::string>> find(std::string_view text) const;
-  /// The same, of a match that is the whole text.
+  /// Does the same for a match of the whole text.
   std::optional<std::vector<std::string>> match(std::string_view text) const;
   /// Whether a match begins where `text` does (Python's re.match).
   /// Errors: std::runtime_error when the search takes too many steps.
   bool matches_start(std::string_view text) const;
 
-  /// All matches replaced; `$1` in `replacement` is the first group. `text` is valid UTF-8.
+  /// Replaces all matches; `$1` in `replacement` is the first group. `text` must be valid UTF-8.
   std::string replace(const std::string& text, std::string_view replacement) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Work that overlaps with what the current stream of a device computes. A CPU has no streams: there
-// everything runs at once.
+// Work that overlaps with the computation of a device's current stream. A CPU has no streams, so
+// there all work is done at once.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Event.h>
@@ -15,7 +15,7 @@ namespace s2s {
 /// A position in a stream, as an event. Not set on a CPU.
 using StreamMark = std::optional<c10::Event>;
 
-/// A stream in addition to the one that computes.
+/// A stream beside the current one.
 class SideStream {
  public:
   explicit SideStream(at::Device device);
@@ -23,14 +23,14 @@ class SideStream {
   /// overlaps with later work. Returns a mark after the work of `body`. Memory that `body` uses
   /// must be allocated before.
   StreamMark run(const std::function<void()>& body) const;
-  /// The same, but the work starts at once, before earlier work of the current stream has ended.
-  /// `body` allocates the memory that it writes to, and reads none of the device. What the current
-  /// stream uses of this memory is given to `hand_over`.
+  /// Does the same, but the work starts at once, before earlier work of the current stream has
+  /// ended. `body` allocates the memory that it writes to, and reads no memory of the device. Pass
+  /// what the current stream uses of this memory to `hand_over`.
   StreamMark run_ahead(const std::function<void()>& body) const;
   /// Later work on the current stream waits for the mark.
   void wait_for(const StreamMark& mark) const;
-  /// The current stream uses `tensor`, which the body of `run_ahead` allocated. Its memory is not
-  /// given to other tensors before that work has ended.
+  /// Says that the current stream uses `tensor`, which the body of `run_ahead` allocated. Its
+  /// memory is not reused for other tensors before that work has ended.
   void hand_over(const at::Tensor& tensor) const;
   void synchronize() const;
 
@@ -38,7 +38,7 @@ class SideStream {
   std::optional<c10::Stream> stream_;  // not set on a CPU
 };
 
-/// Numbers of a device on their way to the host. The host does not wait before `read`.
+/// Copies numbers from a device to the host. The host does not wait before `read`.
 class LateNumbers {
  public:
   LateNumbers() = default;

@@ -18,19 +18,20 @@
 namespace s2s {
 namespace {
 
-/// What stands behind the C library's `stdout`; it ends with the process.
+/// The target of the C library's `stdout`; it exists until the process ends.
 struct Sink {
   OutputEscaper escaper;
   bool is_open = true;
-  int reason = 0;  // errno of what was lost
+  int reason = 0;  // errno of lost output
 };
 
 Sink& sink() {
-  static Sink* const kSink = new Sink();  // the last output comes after static objects have gone
+  /// Never destroyed, because output may come after static objects are gone.
+  static Sink* const kSink = new Sink();
   return *kSink;
 }
 
-/// False when it cannot be written; a reader that has gone away closes the sink.
+/// Returns false if the text cannot be written. If the reader has ended, the sink is closed.
 bool write_out(std::string_view text) {
   InterruptedCalls interrupted;
   while (sink().is_open && !text.empty()) {
@@ -56,13 +57,13 @@ ssize_t write_escaped(void*, const char* data, size_t size) {
   return write_out(sink().escaper.add(text)) ? static_cast<ssize_t>(size) : 0;
 }
 
-/// From now on, printf and std::cout write to `file`, which lives as long as the process.
+/// From now on, printf and std::cout write to `file`, which exists until the process ends.
 void set_standard_output(std::FILE* file) {
   std::fflush(stdout);
   std::setvbuf(file, nullptr, ::isatty(STDOUT_FILENO) == 1 ? _IOLBF : _IOFBF, BUFSIZ);
   stdout = file;
   using Buffer = __gnu_cxx::stdio_sync_filebuf<char>;
-  static auto* const kBuffer = new std::unique_ptr<Buffer>();  // as the sink
+  static auto* const kBuffer = new std::unique_ptr<Buffer>();  // never destroyed, like the sink
   auto buffer = std::make_unique<Buffer>(file);
   std::cout.rdbuf(buffer.get());
   *kBuffer = std::move(buffer);
@@ -100,7 +101,7 @@ int finish_standard_output() {
 
 void write_standard_output_as_it_is() {
   if (::isatty(STDOUT_FILENO) == 1) return;
-  // The launcher and the library have copies of this file, and one `stdout`.
+  // The launcher and the library each have a copy of this file, but there is only one `stdout`.
   if (std::FILE* const file = ::fdopen(STDOUT_FILENO, "w")) set_standard_output(file);
 }
 

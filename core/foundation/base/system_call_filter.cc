@@ -16,7 +16,7 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 constexpr uint32_t kOtherAbi = 0x40000000;  // x32 has the same architecture and other numbers
 #elif defined(__aarch64__)
 constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-constexpr uint32_t kOtherAbi = 0x40000000;  // numbers that do not exist
+constexpr uint32_t kOtherAbi = 0x40000000;  // these numbers do not exist
 #else
 #error "the numbers of system calls are known for x86-64 and aarch64"
 #endif
@@ -29,7 +29,7 @@ constexpr uint16_t kIfBits = BPF_JMP | BPF_JSET | BPF_K;
 
 constexpr uint32_t kNumberAt = offsetof(seccomp_data, nr);
 
-/// Offset of the low half on a little-endian machine, as both are.
+/// Offset of the low half of an argument; both architectures are little-endian.
 uint32_t argument_at(int index) {
   return static_cast<uint32_t>(offsetof(seccomp_data, args) +
                                sizeof(uint64_t) * static_cast<size_t>(index));

@@ -1,5 +1,5 @@
 #pragma once
-// Filters of system calls (seccomp): what a process may still ask of the kernel.
+// Filters system calls (seccomp), which limits what a process may request from the kernel.
 // Source: linux/Documentation/userspace-api/seccomp_filter.rst.
 
 #include <linux/filter.h>
@@ -9,21 +9,22 @@
 
 namespace s2s {
 
-/// Builds a filter, first rule first. Calls of another architecture end the process.
+/// Builds a filter. The first rule that matches counts. Calls of another architecture end the
+/// process.
 class SystemCallFilter {
  public:
   SystemCallFilter();
   /// SECCOMP_RET_ALLOW, SECCOMP_RET_TRAP or `refuse_with`.
   void on_call(int number, uint32_t action);
-  /// Only if argument `index` (from 0) has one of these bits in its low 32.
+  /// Applies only if the low 32 bits of argument `index` (from 0) contain one of `bits`.
   void on_call_with_bits(int number, int index, uint32_t bits, uint32_t action);
-  /// Only if the low 32 bits of argument `index` differ from `value`.
+  /// Applies only if the low 32 bits of argument `index` differ from `value`.
   void on_call_unless(int number, int index, uint32_t value, uint32_t action);
-  /// Puts the filter in force for this thread and those that it starts. False: the kernel refused
-  /// it, and errno says why.
+  /// Activates the filter for this thread and for threads that it starts. Returns false, with
+  /// errno, if the kernel refuses it.
   bool enforce(uint32_t other_calls);
 
-  /// The call fails with this number.
+  /// The action that makes the call fail with this errno.
   static uint32_t refuse_with(int error_number);
 
  private:

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +19,7 @@ inline bool contains(const std::vector<std::string>& list, std::string_view text
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-/// The letters A to Z in lower case; the others as they are, in any locale.
+/// Converts the letters A to Z to lower case, independent of the locale.
 inline std::string lower(std::string text) {
   for (char& c : text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -25,27 +27,27 @@ inline std::string lower(std::string text) {
   return text;
 }
 
-/// What Python's str.strip takes away of ASCII.
+/// The ASCII characters that Python's str.strip removes.
 constexpr std::string_view kPythonBlanks = " \t\r\n\v\f";
 
-/// `text` without the characters of `blanks` at both ends.
+/// Removes the characters of `blanks` from both ends.
 inline std::string stripped(const std::string& text, std::string_view blanks = " \t\r\n") {
   const size_t first = text.find_first_not_of(blanks);
   if (first == std::string::npos) return "";
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Whether a line has nothing but spaces, tabs and a carriage return.
+/// Whether a line has only spaces, tabs and a carriage return.
 inline bool is_blank_line(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-/// `text` before its first line break.
+/// Returns `text` up to its first line break.
 inline std::string first_line_in(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// Two digits, 0 to 9 and a to f, for each byte.
+/// Returns two digits, 0 to 9 and a to f, for each byte.
 inline std::string hexadecimal(std::string_view bytes) {
   std::string text;
   for (const char byte : bytes) {
@@ -54,14 +56,14 @@ inline std::string hexadecimal(std::string_view bytes) {
   return text;
 }
 
-/// "a, b, c" of a list, with `separator` between two texts.
+/// Joins a list: "a, b, c" for the separator ", ".
 inline std::string joined(const std::vector<std::string>& list, std::string_view separator) {
   std::string out;
   for (const std::string& text : list) out.append(out.empty() ? "" : separator).append(text);
   return out;
 }
 
-/// `text` as it stands in HTML, between tags or in a quoted attribute.
+/// Escapes `text` for HTML, between tags or in a quoted attribute.
 inline std::string escape_html(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -81,7 +83,7 @@ inline std::string escape_html(std::string_view text) {
 constexpr std::string_view kBase64Digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Base64 of RFC 4648, with padding.
+/// Encodes as base64 of RFC 4648, with padding.
 inline std::string to_base64(std::string_view bytes) {
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
@@ -96,6 +98,38 @@ inline std::string to_base64(std::string_view bytes) {
     out += i + 2 < bytes.size() ? kBase64Digits[group & 63] : '=';
   }
   return out;
+}
+
+/// Decodes base64 without padding. Nothing for a text with another character.
+inline std::optional<std::string> from_base64(std::string_view text) {
+  static constexpr auto kValues = [] {
+    std::array<int8_t, 256> values{};
+    values.fill(-1);
+    for (size_t i = 0; i < kBase64Digits.size(); ++i) {
+      values[static_cast<unsigned char>(kBase64Digits[i])] = static_cast<int8_t>(i);
+    }
+    return values;
+  }();
+  std::string bytes;
+  bytes.reserve(text.size() * 3 / 4);
+  uint32_t bits = 0;
+  int num_bits = 0;
+  for (const char digit : text) {
+    const int8_t value = kValues[static_cast<unsigned char>(digit)];
+    if (value < 0) return std::nullopt;
+    bits = (bits << 6) | static_cast<uint32_t>(value);
+    num_bits += 6;
+    if (num_bits < 8) continue;
+    num_bits -= 8;
+    bytes.push_back(static_cast<char>(bits >> num_bits));
+  }
+  return bytes;
+}
+
+/// Removes the padding of base64.
+inline std::string_view without_padding(std::string_view base64) {
+  while (base64.ends_with('=')) base64.remove_suffix(1);
+  return base64;
 }
 
 /// "1 cut", "2 cuts"

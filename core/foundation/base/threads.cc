@@ -15,9 +15,9 @@
 
 namespace s2s {
 
-// LibTorch sizes a thread's OpenMP team once, on the thread's first operator; the limit has to come
-// after that. The function is looked up because LibTorch brings an OpenMP library of its own,
-// which is not the one that the compiler would link.
+// LibTorch sizes a thread's OpenMP team once, at the thread's first operator, so the limit must be
+// set after that. The function is looked up at run time, because LibTorch has its own OpenMP
+// library, which is not the one that the compiler would link.
 void run_operators_on_this_thread() {
   at::get_num_threads();
   using SetNumThreads = void (*)(int);
@@ -44,7 +44,7 @@ ThreadTeam::~ThreadTeam() {
 
 void ThreadTeam::start(std::function<void()> body) {
   try {
-    threads_.reserve(threads_.size() + 1);  // before there is a thread to hold
+    threads_.reserve(threads_.size() + 1);  // before there is a thread to store
     threads_.push_back(start_thread([this, body = std::move(body)] {
       try {
         body();

@@ -32,14 +32,14 @@ Error system_error(const std::string& what, int reason) {
                   what, std::strerror(reason))};
 }
 
-/// Lowers a limit; one that is lower already stays.
+/// Lowers a limit. A limit that is already lower is kept.
 void limit_to(int resource, double most, const char* what) {
   rlimit limit{};
   if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0) {
     throw system_error(what, errno);
   }
   const auto wanted = static_cast<rlim_t>(most);
-  limit.rlim_cur = std::min(limit.rlim_cur, wanted);  // RLIM_INFINITY is the largest
+  limit.rlim_cur = std::min(limit.rlim_cur, wanted);  // RLIM_INFINITY is the largest value
   if (::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0) {
     throw system_error(what, errno);
   }
@@ -51,7 +51,7 @@ void limit_memory() {
   if (there > 0) limit_to(RLIMIT_DATA, there * kUntrustedMemoryShare, "a limit of memory");
 }
 
-/// Calls only what POSIX allows in a signal handler.
+/// Calls only functions that POSIX allows in a signal handler.
 void on_time_limit(int /*number*/) {
   static_assert(kUntrustedSeconds == 3600, "the text says so");
   constexpr std::string_view kText =
@@ -115,7 +115,8 @@ void lose_rights(const KeptRights& kept) {
                            SYS_mknodat}) {
     filter.on_call(number, refuse);
   }
-  // Threads and processes yes, namespaces no: they open code of the kernel that needs root else.
+  // Threads and processes are allowed, namespaces are not: they open kernel code that otherwise
+  // needs root.
   constexpr uint32_t kNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID |
                                    CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
   filter.on_call_with_bits(SYS_clone, 0, kNamespaces, refuse);

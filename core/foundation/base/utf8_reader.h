@@ -1,26 +1,27 @@
 #pragma once
-// UTF-8 one character at a time, for texts of which nothing is known.
+// Reads and writes UTF-8 one character at a time. Texts that are read may be invalid.
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace s2s {
 
-/// What stands at the begin of a text.
+/// The first character of a text.
 struct Utf8Character {
   enum Kind {
     kValid,
-    kInvalid,  // one byte that begins no character
-    kCut,      // the text ends within a character that could be valid
+    kInvalid,  // a byte that does not begin a character
+    kCut,      // the text ends within a character that may be valid
   };
   Kind kind = kInvalid;
-  uint32_t code = 0;     // of a valid one
-  size_t num_bytes = 1;  // to go on behind it
+  uint32_t code = 0;     // if the character is valid
+  size_t num_bytes = 1;  // number of bytes to skip
 };
 
-/// The first character of `text`, which must not be empty. Surrogates, codes above U+10FFFF and
-/// characters that are longer than need be are not valid.
+/// Returns the first character of `text`, which must not be empty. Surrogates, codes above U+10FFFF
+/// and characters that are longer than necessary are not valid.
 inline Utf8Character first_character(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -41,8 +42,8 @@ inline Utf8Character first_character(std::string_view text) {
   return {Utf8Character::kValid, code, num_bytes};
 }
 
-/// The bytes of `text` before the first one that belongs to no whole character; its length when all
-/// do.
+/// Returns the number of bytes before the first invalid or incomplete character; the length if
+/// there is none.
 inline size_t valid_utf8_bytes(std::string_view text) {
   size_t done = 0;
   while (done < text.size()) {
@@ -53,7 +54,16 @@ inline size_t valid_utf8_bytes(std::string_view text) {
   return done;
 }
 
-/// True for characters that move the cursor, end a line or turn the direction of what follows.
+/// Returns a code point in UTF-8.
+inline std::string utf8_character(uint32_t code) {
+  const auto tail = [&](int shift) { return static_cast<char>(0x80 | ((code >> shift) & 0x3F)); };
+  if (code < 0x80) return {static_cast<char>(code)};
+  if (code < 0x800) return {static_cast<char>(0xC0 | (code >> 6)), tail(0)};
+  if (code < 0x10000) return {static_cast<char>(0xE0 | (code >> 12)), tail(6), tail(0)};
+  return {static_cast<char>(0xF0 | (code >> 18)), tail(12), tail(6), tail(0)};
+}
+
+/// Whether a character moves the cursor, ends a line or changes the direction of the text after it.
 constexpr bool is_control_character(uint32_t code) {
   constexpr uint32_t kRanges[][2] = {{0, 0x1F},        {0x7F, 0x9F},     {0x61C, 0x61C},
                                      {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069},

@@ -1,5 +1,5 @@
 #pragma once
-// What the user should know although the run goes on.
+// Warnings: what the user should know although the run continues.
 
 #include <functional>
 #include <mutex>
@@ -9,14 +9,14 @@
 
 namespace s2s {
 
-/// Passes each message on once, however often its reason occurs; holds messages back until
-/// somebody listens. Thread-safe.
+/// Passes each message on once, even if its reason occurs repeatedly. Keeps messages until there is
+/// a listener. Thread-safe.
 class Warnings {
  public:
   using Listener = std::function<void(const std::string& message)>;
 
   void add(const std::string& message);
-  /// From now on messages go to `listener`, beginning with those held back; null: hold them.
+  /// Sends messages to `listener`, first those that were kept; null: keeps them.
   void send_to(Listener listener);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// All bytes to a file, a pipe or a socket, however many calls it takes.
+// Writes all bytes to a file, a pipe or a socket, with as many calls as it takes.
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 
 namespace s2s {
 
-/// False, with errno, when not all bytes could be written. May be called in a signal handler.
+/// Returns false, with errno, if not all bytes could be written. May be called in a signal handler.
 inline bool write_whole(int file, const void* bytes, size_t num_bytes) {
   const char* at = static_cast<const char*>(bytes);
   InterruptedCalls interrupted;

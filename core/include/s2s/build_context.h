@@ -18,7 +18,7 @@ struct ProcessPlace;
 /// What every component gets.
 struct BuildContext {
   const Registries* registries = nullptr;
-  /// Where the options stand in the config ("model.llm"), for messages.
+  /// The path of the options in the config ("model.llm"), for messages.
   std::string path;
   /// Relative paths in options are relative to this folder (the config file's).
   std::string base_dir = ".";

@@ -34,7 +34,7 @@ std::unique_ptr<DataSource> open(const Config& set, const std::string& key,
   return context.registries->create<DataSource>(set, own);
 }
 
-/// In [0, 1), from a counter (splitmix64).
+/// Returns a number in [0, 1), computed from a counter (splitmix64).
 double draw(uint64_t seed, uint64_t number) {
   uint64_t z = seed + (number + 1) * 0x9e3779b97f4a7c15ULL;
   z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;

@@ -1,5 +1,5 @@
 #pragma once
-// The data source `audio_and_text`: batches of audio data and of text data in one run.
+// The data source `audio_and_text`: batches of audio data and batches of text data in one run.
 
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace s2s::audio_and_text {
 
-/// Weights of the draws of randomized_round_robin.
+/// Weights of the random choice in randomized_round_robin.
 struct MixWeights {
   double audio = 1;
   double text = 1;
@@ -40,8 +40,8 @@ struct MixedOptions {
   }
 };
 
-/// All data ranks get batches of the same kind in a step, so that they run the same parts of the
-/// model. Which kind comes next depends on the seed and the number of batches alone.
+/// In each step all data ranks get batches of the same kind, so that they run the same parts of the
+/// model. The kind of the next batch depends only on the seed and the number of batches.
 class MixedSource : public DataSource {
  public:
   /// Opens both sets. Errors: those of the sets, [config/missing], [data/mixed-weights],
@@ -61,7 +61,7 @@ class MixedSource : public DataSource {
   std::string path_;
   uint64_t seed_;
   std::unique_ptr<DataSource> audio_, text_;
-  int64_t num_batches_ = 0;  // of this rank, and of every other
+  int64_t num_batches_ = 0;  // of this rank and of every other rank
 };
 
 }  // namespace s2s::audio_and_text

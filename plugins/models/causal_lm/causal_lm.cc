@@ -66,13 +66,13 @@ CausalLm::Predictions CausalLm::predict(const Batch& batch) {
 LossTerms CausalLm::training_loss(const Batch& batch, const StepContext& context) {
   auto [hidden_NH, labels_N] = predict(batch);
   at::Tensor weights_N1;
-  if (hidden_NH.is_cpu()) {  // tokens that are not predicted cost nothing
+  if (hidden_NH.is_cpu()) {  // skips tokens that are not predicted
     const at::Tensor kept = labels_N.ne(kIgnored).nonzero().squeeze(-1);
     if (kept.size(0) < labels_N.size(0)) {
       hidden_NH = hidden_NH.index_select(0, kept);
       labels_N = labels_N.index_select(0, kept);
     }
-  } else {  // the host would wait for their number
+  } else {  // counting them would make the host wait
     weights_N1 = labels_N.ne(kIgnored).to(at::kFloat).unsqueeze(1);
     labels_N = labels_N.clamp_min(0);
   }
@@ -159,7 +159,7 @@ Batch CausalLm::probe_batch(const ProbeBatch& shape) {
 
 namespace {
 
-/// [P, N] int64 of rows with different lengths, -1 behind.
+/// Returns [P, N] int64 of rows with different lengths, filled with -1.
 at::Tensor padded_rows(const std::vector<std::vector<int64_t>>& rows, int64_t width) {
   const at::Tensor out = at::full({static_cast<int64_t>(rows.size()), width}, -1, at::kLong);
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -175,7 +175,7 @@ std::vector<int64_t> ids_of(const at::Tensor& row) {
 
 }  // namespace
 
-/// Answers to `prompts` [P, L] (-1 behind), as one batch.
+/// Answers `prompts` [P, L] (filled with -1) as one batch.
 std::map<std::string, at::Tensor> CausalLm::decoded_references(
     const std::map<std::string, at::Tensor>& inputs) {
   const at::NoGradGuard no_grad;

@@ -1,6 +1,7 @@
 #pragma once
-// CausalLm: a language model that trains on text. Batches are Batch::text_BT and text_labels_BT,
-// packed or padded. Shape letters: B rows, T columns, N tokens, H hidden, V vocabulary.
+// CausalLm is a language model that is trained on text. Batches have Batch::text_BT and
+// text_labels_BT, packed or padded.
+// Shape letters: B rows, T columns, N tokens, H hidden, V vocabulary.
 
 #include <map>
 #include <memory>
@@ -14,7 +15,7 @@
 
 namespace s2s::causal_lm {
 
-/// The `model` block, except the keys that the trainer reads.
+/// The `model` block, except for the keys that the trainer reads.
 struct CausalLmOptions {
   Config llm;
   std::string loss_normalization = "global";
@@ -34,7 +35,7 @@ class CausalLm : public Model,
                  public TextGenerator,
                  public MakesProbeBatches {
  public:
-  /// `tokenizer` may be null: then the model cannot write text.
+  /// `tokenizer` may be null; then the model cannot write text.
   CausalLm(CausalLmOptions options, std::unique_ptr<Backbone> llm, const Tokenizer* tokenizer);
   ~CausalLm() override;
 
@@ -58,7 +59,8 @@ class CausalLm : public Model,
   Batch probe_batch(const ProbeBatch& shape) override;
 
  private:
-  /// Hidden states [N, H] of all columns but the last of each row, and their next tokens' labels.
+  /// Hidden states [N, H] of all columns except the last of each row, and the labels of the next
+  /// tokens.
   struct Predictions {
     at::Tensor hidden_NH;
     at::Tensor labels_N;  // int64; -100: not predicted

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kToleranceFrames = 13;
 
-/// The first position of a token in a row [T] of the CPU; the width if it has none.
+/// Returns the first position of a token in a row [T] on the CPU, or the width if it has none.
 int64_t first_of(const at::Tensor& row_T, int64_t token) {
   const auto* const begin = row_T.const_data_ptr<int64_t>();
   return std::find(begin, begin + row_T.numel(), token) - begin;
@@ -22,7 +22,7 @@ at::Tensor on_host(const at::Tensor& tokens_BT) {
   return tokens_BT.to(at::kCPU, at::kLong).contiguous();
 }
 
-/// Rows without a token that is not special.
+/// Counts rows that have only special tokens.
 int64_t count_empty(const DecodedTokens& decoded, const SpecialIds& ids) {
   const at::Tensor& user_BT = decoded.user_BT;
   at::Tensor is_word_BT = user_BT.ne(ids.pad).logical_and(user_BT.ne(ids.bos));

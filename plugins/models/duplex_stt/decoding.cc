@@ -20,7 +20,7 @@ at::Tensor is_any_of(const at::Tensor& tokens, const std::vector<int64_t>& ids) 
   return found;
 }
 
-/// [B] bool: one of these frames has the token.
+/// Returns [B] bool: whether one of these frames has the token.
 at::Tensor occurs(const std::deque<at::Tensor>& frames, int64_t token) {
   at::Tensor found = frames.front().eq(token);
   for (size_t i = 1; i < frames.size(); ++i) found = found.logical_or(frames[i].eq(token));
@@ -44,7 +44,7 @@ bool TurnRules::knows_enough() const {
 at::Tensor TurnRules::has_ended(const at::Tensor& user_B) const {
   const at::Tensor says_so = is_any_of(user_B, parts_->user_eos);
   const int64_t window = options_->force_turn_taking_pad_window;
-  // Silence counts behind a token, so it needs the frame in front of the window.
+  // Silence counts after a token, so the frame before the window is needed.
   if (window == 0 || static_cast<int64_t>(user_.size()) <= window) return says_so;
   at::Tensor is_silent = user_.front().ne(parts_->ids.pad);
   for (size_t i = 1; i < user_.size(); ++i) {
@@ -113,7 +113,7 @@ void Conversation::begin(int64_t slot, const SamplingOptions& sampling) {
 
 FrameTokens Conversation::chosen_tokens(const at::Tensor& hidden_BH,
                                         const std::vector<int64_t>& slots) {
-  // NeMo skips a family's final soft cap, here as in training.
+  // NeMo skips the final soft cap of a model family, here as in training.
   at::Tensor logits_BV = model_.llm().logits(hidden_BH, /*soft_cap=*/false);
   const DecodingOptions& decoding = model_.options().decoding;
   const SpecialIds& ids = model_.parts().ids;
@@ -220,7 +220,7 @@ std::string text_of(const std::vector<int64_t>& ids, const SpecialIds& special,
 
 namespace {
 
-/// The model's own prompt in front of each of `rows`; none without one.
+/// Returns the model's own prompt for each of `rows`, or no prompts.
 Prompts own_prompts(const SttParts& parts, int64_t rows, at::Device device) {
   if (parts.prompt.empty()) return {};
   const auto length = static_cast<int64_t>(parts.prompt.size());
@@ -259,8 +259,8 @@ class Slots final : public SlotDecoder {
 
 }  // namespace
 
-Generation SttModel::answer_behind(const Prompts& prompts, const at::Tensor& audio_BS,
-                                   const at::Tensor& lengths_B) {
+Generation SttModel::answer_after(const Prompts& prompts, const at::Tensor& audio_BS,
+                                  const at::Tensor& lengths_B) {
   const DecodedTokens decoded = decode(*this, audio_BS, lengths_B, prompts);
   Generation out;
   out.tokens_text_BT = decoded.agent_BT;
@@ -281,8 +281,8 @@ Generation SttModel::answer_behind(const Prompts& prompts, const at::Tensor& aud
 
 Generation SttModel::generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                               bool /*decode_audio*/) {
-  return answer_behind(own_prompts(parts_, audio_BS.size(0), audio_BS.device()), audio_BS,
-                       lengths_B);
+  return answer_after(own_prompts(parts_, audio_BS.size(0), audio_BS.device()), audio_BS,
+                      lengths_B);
 }
 
 Generation SttModel::answer(const Batch& batch, bool decode_audio) {
@@ -290,7 +290,7 @@ Generation SttModel::answer(const Batch& batch, bool decode_audio) {
   if (!prompts.any()) {
     return generate(batch.source_audio_BS, batch.source_audio_lens_B, decode_audio);
   }
-  return answer_behind(prompts, batch.source_audio_BS, batch.source_audio_lens_B);
+  return answer_after(prompts, batch.source_audio_BS, batch.source_audio_lens_B);
 }
 
 std::unique_ptr<DuplexSessions> SttModel::open_sessions(int64_t num_slots) {

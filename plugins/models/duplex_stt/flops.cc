@@ -5,7 +5,8 @@ namespace s2s::duplex_stt {
 
 void SttModel::add_flops(int64_t rows, int64_t width, BatchWeight& weight) {
   const BackboneShape& llm = parts_.llm->shape();
-  ProductWeights weights;  // without look-ups: the embedding counts when it is the agent's head
+  /// Without look-ups: the embedding counts only if it is also the agent's head.
+  ProductWeights weights;
   count_products(*this, &perception_.encoder(), [&](const std::string& name) {
     const bool is_looked_up = name.starts_with("embed_asr_tokens.") ||
                               (name.starts_with("embed_tokens.") && !llm.tied_head);

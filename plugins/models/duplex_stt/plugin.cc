@@ -7,8 +7,8 @@
 namespace s2s::duplex_stt {
 namespace {
 
-/// The ids that mark the user's turns: the special id, and the first id of an old checkpoint's
-/// text.
+/// Returns the ids that mark the user's turns: the special id, and the first id of the text that an
+/// old checkpoint uses.
 std::vector<int64_t> turn_ids(int64_t special, const std::optional<std::string>& text,
                               const std::string& key, const Tokenizer* tokenizer) {
   if (!text) return {special};
@@ -17,7 +17,7 @@ std::vector<int64_t> turn_ids(int64_t special, const std::optional<std::string>&
   return {special, ids.front()};
 }
 
-/// Builds the parts that the options name and checks that they are compatible.
+/// Builds the parts that the options name, and checks that they are compatible.
 /// Errors: those of the parts, and [model/part-missing], [model/vocabulary], [model/token-id],
 /// [model/frame-rate], [model/sample-rate], [model/user-turn-token], [model/forced-turns].
 SttParts build_parts(const SttOptions& options, const Config& model, const ModelContext& context) {

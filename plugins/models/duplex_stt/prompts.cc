@@ -5,7 +5,7 @@
 namespace s2s::duplex_stt {
 namespace {
 
-/// x [B, T, ...] read at positions [B, T'], which are clamped to those that exist.
+/// Reads x [B, T, ...] at positions [B, T'], which are clamped to those that exist.
 at::Tensor read_at(const at::Tensor& x, const at::Tensor& positions_BT) {
   std::vector<int64_t> sizes{positions_BT.size(0), positions_BT.size(1)};
   at::Tensor index = positions_BT.clamp(0, x.size(1) - 1);
@@ -16,7 +16,7 @@ at::Tensor read_at(const at::Tensor& x, const at::Tensor& positions_BT) {
   return x.gather(1, index.expand(sizes));
 }
 
-/// A mask [B, T] with the trailing dims of x.
+/// Returns a mask [B, T] with the trailing dims of x.
 at::Tensor like(const at::Tensor& mask_BT, const at::Tensor& x) {
   at::Tensor mask = mask_BT;
   for (int64_t dim = 2; dim < x.dim(); ++dim) mask = mask.unsqueeze(-1);

@@ -40,8 +40,8 @@ Batch batch_of(const Tensors& inputs, int64_t pad) {
   return batch;
 }
 
-/// Share of the agent's labels that are not PAD and predicted. NeMo's masked logits are all 0, so
-/// it predicts id 0 there.
+/// Share of the agent's labels, without PAD, that are predicted correctly. NeMo's masked logits are
+/// all 0, so it predicts id 0 there.
 at::Tensor token_accuracy(const at::Tensor& logits_BTV, const PreparedBatch& prepared,
                           bool is_masked, int64_t pad) {
   at::Tensor predicted_BT = logits_BTV.argmax(-1);
@@ -121,9 +121,9 @@ ShardPlan SttModel::configure_model(const MeshShape& mesh) const {
   plan.rows.push_back({"embed_asr_tokens", Style::kVocab, Layout::kFull, Layout::kFull});
   plan.rows.push_back({"asr_head", Style::kVocab, Layout::kFull, Layout::kLast});
   plan.heads.push_back({"asr_head"});
-  auto behind = plan.units.begin() + first;  // units are in execution order
-  if (behind != plan.units.end() && behind->module == "embed_tokens") ++behind;
-  plan.units.insert(behind, {"embed_asr_tokens"});
+  auto after = plan.units.begin() + first;  // units are in execution order
+  if (after != plan.units.end() && after->module == "embed_tokens") ++after;
+  plan.units.insert(after, {"embed_asr_tokens"});
   plan.units.push_back({"asr_head"});
   return plan;
 }
@@ -137,7 +137,7 @@ Batch SttModel::probe_batch(const ProbeBatch& shape) {
   const int64_t room = frames - 3;
   batch.source_audio_BS = at::randn({shape.rows, samples}) * 0.1;
   batch.source_audio_lens_B = at::full({shape.rows}, samples, at::kLong);
-  // One turn over nearly the whole row, so that every frame counts.
+  // One turn spans nearly the whole row, so that every frame counts.
   at::Tensor tokens = at::full({shape.rows, frames}, parts_.ids.pad, at::kLong);
   tokens.select(1, 1).fill_(parts_.ids.bos);
   tokens.narrow(1, 2, shape.tokens > 0 ? std::min(shape.tokens, room) : room)

@@ -18,7 +18,7 @@ Init init_of(Block& block, const std::string& name) {
   return {};
 }
 
-/// The factor that the family's embedding has in `embed`; a backbone of another kind has none.
+/// Returns the factor that the family applies in `embed`, or 1 for a backbone of another kind.
 double embedding_scale_of(const Backbone& llm) {
   const auto* const decoder = dynamic_cast<const Decoder*>(&llm);
   return decoder != nullptr ? decoder->spec().embedding_scale : 1;
@@ -32,10 +32,10 @@ class SourceOf : public Block {
   }
 };
 
-/// Some tensors that begin with the stored values of others.
+/// Some tensors begin as copies of the stored values of others.
 class CopiedValues : public WeightSource {
  public:
-  using Copy = std::pair<const at::Tensor*, const at::Tensor*>;  // of whom
+  using Copy = std::pair<const at::Tensor*, const at::Tensor*>;  // the new tensor and its original
   CopiedValues(std::unique_ptr<WeightSource> stored, std::vector<Copy> copies)
       : stored_(std::move(stored)) {
     const std::vector<const at::Tensor*> known = stored_->members();
@@ -134,7 +134,7 @@ at::Tensor SttModel::agent_embeds(const at::Tensor& agent_BT) {
 
 at::Tensor SttModel::user_embeds(const at::Tensor& user_BT) {
   at::Tensor embedded = user_->embedding(user_BT);
-  if (embedding_scale_ != 1) {  // rounded as Decoder::embed does
+  if (embedding_scale_ != 1) {  // rounded as in Decoder::embed
     const at::Tensor scale =
         at::scalar_tensor(embedding_scale_, embedded.options().dtype(at::kFloat));
     embedded = embedded * scale.to(user_->embedding.weight.scalar_type());

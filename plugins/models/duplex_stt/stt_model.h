@@ -1,7 +1,8 @@
 #pragma once
-// SttModel: a duplex model that answers in text. The language model hears the user's frames and
-// writes the agent's text channel and, with predict_user_text, the user's words. Results follow
-// NeMo's DuplexSTTModel. Shape letters: B batch, S samples, T frames, H hidden, V vocabulary.
+// SttModel is a duplex model that answers in text. The language model reads the user's frames and
+// predicts the agent's text channel and, with predict_user_text, the user's words. Results equal
+// those of NeMo's DuplexSTTModel.
+// Shape letters: B batch, S samples, T frames, H hidden, V vocabulary.
 
 #include <memory>
 #include <string>
@@ -21,14 +22,14 @@ namespace s2s::duplex_stt {
 struct SttParts {
   std::unique_ptr<Backbone> llm;
   std::unique_ptr<Encoder> encoder;
-  const Tokenizer* tokenizer = nullptr;  // may be null with explicit ids
+  const Tokenizer* tokenizer = nullptr;  // may be null if the ids are given
   SpecialIds ids;
-  std::vector<int64_t> user_bos, user_eos;  // ids that begin and end the user's turns
-  std::vector<int64_t> prompt;  // model.system_prompt between BOS and EOS; empty without one
+  std::vector<int64_t> user_bos, user_eos;  // ids of the begin and end of the user's turns
+  std::vector<int64_t> prompt;  // model.system_prompt between BOS and EOS; empty without a prompt
   double frame_length_s = 0.08;
 };
 
-/// The prompts of a batch. Without prompts both are undefined.
+/// The prompts of a batch. Both tensors are undefined without prompts.
 struct Prompts {
   at::Tensor tokens_BP, lens_B;
   bool any() const { return tokens_BP.defined(); }
@@ -56,7 +57,7 @@ class SttModel : public Model,
   void choose_tokens_by(const SamplingOptions& sampling) override { sampling_ = sampling; }
   Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                       bool decode_audio) override;
-  /// With the prompts of the batch, if it has any.
+  /// Uses the prompts of the batch, if it has any.
   Generation answer(const Batch& batch, bool decode_audio) override;
   bool answers_in_evaluate() const override { return options_.answer_metrics; }
   std::vector<PaddedTensor> padded_tensors() const override;
@@ -75,13 +76,13 @@ class SttModel : public Model,
   const SamplingOptions& sampling() const { return sampling_; }
   Perception& perception() { return perception_; }
   Backbone& llm() { return *parts_.llm; }
-  /// The head of the user's channel; null without predict_user_text.
+  /// The head of the user's channel, or null without predict_user_text.
   Linear* asr_head() { return user_ ? &user_->head : nullptr; }
-  /// What the language model reads: frames [B, T, H] of the user, agent and user tokens [B, T].
-  /// `user_BT` is not read without predict_user_text.
+  /// The input of the language model: the sum of the user's frames [B, T, H] and the embeddings of
+  /// agent and user tokens [B, T]. `user_BT` is not read without predict_user_text.
   at::Tensor input_embeds(const at::Tensor& frames_BTH, const at::Tensor& agent_BT,
                           const at::Tensor& user_BT);
-  /// The same in the order of sums that NeMo's decoding has.
+  /// The same input, added in the order of NeMo's decoding.
   at::Tensor decoding_embeds(const at::Tensor& frames_BTH, const at::Tensor& agent_BT,
                              const at::Tensor& user_BT);
 
@@ -89,9 +90,9 @@ class SttModel : public Model,
   std::unique_ptr<WeightSource> initial_values() override;
 
  private:
-  Generation answer_behind(const Prompts& prompts, const at::Tensor& audio_BS,
-                           const at::Tensor& lengths_B);
-  /// The user's text channel. Its tensors begin as copies of the language model's.
+  Generation answer_after(const Prompts& prompts, const at::Tensor& audio_BS,
+                          const at::Tensor& lengths_B);
+  /// The parts of the user's text channel. Their tensors begin as copies of the language model's.
   struct UserChannel {
     UserChannel(const BackboneShape& shape, Init embedding, Init head, int64_t padding_idx);
     Linear head;
@@ -101,7 +102,7 @@ class SttModel : public Model,
   at::Tensor user_embeds(const at::Tensor& user_BT);
   void add_user_channel();
   void rest_frozen_parts();
-  /// Adds the operations of rows of `width` positions in the language model to the counts.
+  /// Adds the operations of `rows` rows with `width` positions in the language model.
   void add_flops(int64_t rows, int64_t width, BatchWeight& weight);
 
   SttOptions options_;

@@ -1,6 +1,6 @@
 #pragma once
-// Options of the duplex speech-to-text model: the `model` block of a config, except the keys that
-// the trainer reads. Names follow NeMo's DuplexSTTModel where it has the option.
+// Options of the duplex speech-to-text model: the `model` block of a configuration, except for the
+// keys that the trainer reads. Names are those of NeMo's DuplexSTTModel if it has the option.
 
 #include <cstdint>
 #include <optional>
@@ -27,7 +27,7 @@ struct TokenLossWeights {
   }
 };
 
-/// Changes of the agent's logits while decoding, and rules for turns.
+/// Changes of the agent's logits in decoding, and rules for turns.
 struct DecodingOptions {
   double inference_pad_boost = 0, inference_bos_boost = 0, inference_eos_boost = 0;
   bool force_turn_taking = false;
@@ -65,7 +65,7 @@ struct SttOptions {
   double duplex_user_channel_weight = 1;
   double duplex_asr_text_weight = 1;
   TokenLossWeights token_loss_weight;
-  bool has_token_loss_weight = false;  // the configuration has the key, whatever its values
+  bool has_token_loss_weight = false;  // the configuration has the key, with any value
   bool mask_sequence_loss = true;
   std::string loss_normalization = "global";
   bool answer_metrics = false;

@@ -24,13 +24,13 @@ const at::Tensor* find(const Batch& batch, const std::string& name) {
   return found == batch.others.end() ? nullptr : &found->second;
 }
 
-/// [B, T] bool: positions up to the first `mark`, which counts.
+/// Returns [B, T] bool: the positions up to and including the first `mark`.
 at::Tensor until_first(const at::Tensor& labels_BT, int64_t mark) {
   const at::Tensor is_mark = labels_BT.eq(mark).to(at::kLong);
   return (is_mark.cumsum(1) - is_mark).eq(0);
 }
 
-/// NeMo looks at the task of the first row.
+/// As NeMo, checks the task of the first row only.
 bool is_asr_task(const Batch& batch) {
   const at::Tensor* const task = find(batch, "task_is_asr");
   return task != nullptr && task->numel() > 0 && task->flatten()[0].item<int64_t>() != 0;
@@ -86,8 +86,8 @@ PreparedBatch TrainingStep::prepare(const Batch& batch) {
                                             : at::ones_like(out.agent_labels(), at::kBool);
   out.agent_weights_BT = label_weights(out.agent_labels(), out.mask_BT);
   if (options_.has_token_loss_weight && is_asr_task(batch)) {
-    // The agent is silent in ASR data. That is not trained. NeMo asks for the key, not for weights
-    // that differ.
+    // The agent's silence in ASR data is not trained. NeMo checks that the key exists, even if its
+    // weights are equal.
     out.agent_weights_BT = out.agent_weights_BT * until_first(out.agent_labels(), ids.bos);
   }
   if (has_user) out.user_weights_BT = label_weights(out.user_labels(), out.mask_BT);
@@ -234,7 +234,7 @@ BatchWeight SttModel::weigh(const Batch& batch) {
     prompt_lens_B = prompts.lens_B.to(at::kCPU).contiguous();
     width += prompts.tokens_BP.size(1);
   }
-  const int64_t rows = lens_B.size(0);  // text data may have others
+  const int64_t rows = lens_B.size(0);  // text data may have another number of rows
   weight.padded_frames = rows * (width - 1);
   for (int64_t b = 0; b < rows; ++b) {
     const int64_t heard = encoder.output_frames(lens_B.const_data_ptr<int64_t>()[b]);

@@ -9,11 +9,11 @@ namespace s2s::duplex_stt {
 
 /// Inputs, labels and weights of the audio of a batch. T frames give T - 1 positions.
 struct PreparedBatch {
-  EncoderOutput heard;           // as the perception gives it, without prompts
+  EncoderOutput heard;           // output of the perception, without prompts
   at::Tensor frames_BTH;         // prompts and frames, cut to the common width T
   at::Tensor agent_BT, user_BT;  // shifted text channels; user_BT undefined without the head
-  at::Tensor input_lens_B;       // valid frames minus one; their sum is NeMo's loss normalizer
-  at::Tensor mask_BT;            // bool, T - 1 positions that count
+  at::Tensor input_lens_B;       // valid frames minus one; NeMo divides the loss by their sum
+  at::Tensor mask_BT;            // bool, true for the T - 1 positions that count
   at::Tensor agent_weights_BT, user_weights_BT;  // float32, 0 where the mask is false
 
   int64_t positions() const { return agent_BT.size(1) - 1; }
@@ -24,7 +24,7 @@ struct PreparedBatch {
 /// Sums over the positions of a micro-batch.
 struct LossSums {
   at::Tensor agent, user;  // undefined without audio, without the user's channel
-  at::Tensor text;         // mean over the labels of the text data; undefined without some
+  at::Tensor text;         // mean over the labels of text data; undefined without text data
 };
 
 class TrainingStep {
@@ -36,10 +36,10 @@ class TrainingStep {
   at::Tensor hidden(const PreparedBatch& prepared);
   /// Losses of the channels, from `hidden`.
   LossSums channel_losses(const PreparedBatch& prepared, const at::Tensor& hidden_BTH);
-  /// Mean cross entropy of the text data of a batch.
+  /// Mean cross entropy of the text data in a batch.
   at::Tensor text_loss(const Batch& batch);
-  /// `frames`: what the sums of the channels are divided by. `text_parts`: what the mean of the
-  /// text data is divided by.
+  /// `frames` is the divisor for the sums of the channels, `text_parts` that for the mean of the
+  /// text data.
   LossTerms terms(const LossSums& sums, double frames, double text_parts) const;
   MetricSums metrics(const PreparedBatch& prepared);
 

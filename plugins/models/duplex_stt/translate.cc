@@ -7,7 +7,7 @@
 namespace s2s::duplex_stt {
 namespace {
 
-/// The keys of NeMo's block that are options here under the same name.
+/// Keys of NeMo's block that are options with the same name.
 std::vector<std::string> shared_keys() {
   std::vector<std::string> keys;
   for (const OptionRow& row : list_options<SttOptions>()) {

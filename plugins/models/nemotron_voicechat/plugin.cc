@@ -10,12 +10,12 @@
 namespace s2s::nemotron_voicechat {
 namespace {
 
-/// Keys of a part's block that the trainer reads where the part is trained alone.
+/// Keys of a part's block that the trainer reads when the part is trained alone.
 constexpr std::array kTrainerKeys = {
     "type",      "optimizer",          "lr_scheduler", "freeze_params", "prevent_freeze_params",
     "tokenizer", "pretrained_weights", "scoring_asr",  "metrics"};
 
-/// The options of a part from its `model` block, of `type` where the block does not say another.
+/// Returns the options of a part from its `model` block, with `type` unless the block has a type.
 Config part_node(const Config& block, const char* type) {
   Config node = block.is_null() ? Config::map() : block;
   if (node.find("name") == nullptr) {
@@ -26,7 +26,7 @@ Config part_node(const Config& block, const char* type) {
   return node;
 }
 
-/// The data block of the model that speaks: its own keys above those of the whole.
+/// Returns the data block of the model that speaks: the whole model's keys, overridden by its own.
 Config speaker_data(const Config& own, const Config* whole) {
   Config data = whole != nullptr ? *whole : Config::map();
   if (own.is_map()) {
@@ -89,7 +89,7 @@ Config translate_nemo(const Config& foreign) {
     node["translate_from"] = block;
     out[key]["model"] = node;
   };
-  // Their ids differ in `pieces` alone, which only the speaker reads.
+  // Their ids differ only in `pieces`, which only the speaker reads.
   if (Config* const tokens = listener.find("tokens")) tokens->erase("pieces");
   add("stt", "duplex_stt", listener);
   add("speech_generation", "duplex_eartts", speaker);

@@ -36,15 +36,15 @@ void add_names(const NameMap& names, const std::string& part, NameMap& all) {
 
 at::Device device_of(Model& model) { return model.named_parameters().front().tensor->device(); }
 
-/// No speech in the first frame: its code is 0 in every book, as in NeMo.
+/// Codes without speech for the first frame: 0 in every book, as in NeMo.
 at::Tensor first_codes(const CodecShape& codec, int64_t rows, at::Device device) {
   return at::zeros({rows, 1, codec.num_codebooks}, at::TensorOptions(at::kLong).device(device));
 }
 
-/// Conversations: what the listener writes in a frame is spoken at once.
+/// Conversations in which the text that the listener writes in a frame is spoken at once.
 class Sessions : public DuplexSessions {
  public:
-  /// `open_speech` begins to speak with the voice of the configuration.
+  /// `open_speech` begins speech with the voice of the configuration.
   Sessions(Model& model, std::unique_ptr<DuplexSessions> listener, Codec& codec,
            std::function<std::unique_ptr<SpokenChannel>()> open_speech)
       : eval_(model),
@@ -86,7 +86,7 @@ class Sessions : public DuplexSessions {
     bool is_first = true;
   };
 
-  /// Adds the voice to what was written.
+  /// Adds the speech of the written text.
   void speak(Voice& voice, Output& out) {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> codes, audio = {at::empty({0}, at::kFloat)};
@@ -100,7 +100,7 @@ class Sessions : public DuplexSessions {
                                  : at::cat(codes, 1).squeeze(0);
   }
 
-  /// [1, 1, K]
+  /// Returns codes [1, 1, K].
   at::Tensor codes_of(Voice& voice, int64_t id) {
     if (std::exchange(voice.is_first, false)) return first_codes(codec_.shape(), 1, device_);
     return voice.speech->push(at::full({1, 1}, id, at::TensorOptions(at::kLong).device(device_)));

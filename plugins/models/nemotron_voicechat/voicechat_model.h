@@ -1,6 +1,6 @@
 #pragma once
-// VoiceChatModel: a model that listens and writes (duplex_stt), and one that speaks its text
-// channel (duplex_eartts), joined for inference. Source: NeMo's NemotronVoiceChat.
+// VoiceChatModel joins two models for inference: one that listens and writes (duplex_stt), and one
+// that speaks the written text channel (duplex_eartts). Source: NeMo's NemotronVoiceChat.
 // Shape letters: B batch, S samples, T frames, K books.
 
 #include <map>
@@ -15,7 +15,7 @@ namespace s2s::nemotron_voicechat {
 
 struct VoiceChatParts {
   std::unique_ptr<Model> listener, speaker;
-  std::string path;  // of the model's options, for messages
+  std::string path;  // of the model's options, in messages
 };
 
 class VoiceChatModel : public Model,
@@ -28,12 +28,12 @@ class VoiceChatModel : public Model,
   explicit VoiceChatModel(VoiceChatParts parts);
   ~VoiceChatModel() override;
 
-  /// Those of the model that listens.
+  /// Returns the weight for the model that listens.
   BatchWeight weigh(const Batch& batch) override;
   MetricSums evaluate(const Batch& batch) override;
   std::map<std::string, double> metrics_of(const MetricSums& sums) const override;
   std::vector<std::string> metric_names() const override;
-  /// Errors: [voicechat/training], always.
+  /// Always throws [voicechat/training].
   LossTerms training_loss(const Batch& batch, const StepContext& context) override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
   NameMap checkpoint_names() const override;
@@ -42,7 +42,7 @@ class VoiceChatModel : public Model,
   void choose_tokens_by(const SamplingOptions& sampling) override;
   Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                       bool decode_audio) override;
-  /// The voices are the batch's own where the configuration has none.
+  /// Uses the voices of the batch if the configuration has none.
   Generation answer(const Batch& batch, bool decode_audio) override;
   bool answers_in_evaluate() const override;
   std::vector<PaddedTensor> padded_tensors() const override;
@@ -56,7 +56,7 @@ class VoiceChatModel : public Model,
   std::vector<std::string> decoded_outputs() const override;
 
  private:
-  /// Speech in the voices of `batch`.
+  /// Opens speech in the voices of `batch`.
   std::unique_ptr<SpokenChannel> open_speech(const Batch& batch, at::Device device);
   VoiceChatParts parts_;
   AnswersSpeech& listens_;

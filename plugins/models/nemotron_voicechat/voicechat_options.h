@@ -1,6 +1,6 @@
 #pragma once
-// Options of NemotronVoiceChat: the `model` block of a config, except the keys that the trainer
-// reads. Names follow NeMo's class.
+// Options of NemotronVoiceChat: the `model` block of a configuration, except for the keys that the
+// trainer reads. Names are those of NeMo's class.
 
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ struct ListenerOptions {
   }
 };
 
-/// The model that speaks what the other one writes.
+/// The model that speaks the text that the other one writes.
 struct SpeakerOptions {
   Config model;
   Config data;

@@ -15,11 +15,11 @@ class BigramModel {
   /// discount: the count in [0, 1) that is moved from every seen pair to unseen pairs.
   explicit BigramModel(double discount) : discount_(discount) {}
   void add(const Sentence& sentence);
-  /// Adds a part of a sentence between unknown words. Its pairs count, its ends do not.
+  /// Adds a part of a sentence between unknown words. Its pairs count, but not its ends.
   void add_part(const Sentence& words);
   bool empty() const { return unigrams_.empty(); }
-  /// The model as an ARPA file. P(b | a) = (c(a b) - D) / c(a .) for seen pairs, else bow(a) P(b),
-  /// with bow(a) such that the sum is one. P(b) is the relative frequency of b.
+  /// Returns the model as an ARPA file. P(b | a) = (c(a b) - D) / c(a .) for seen pairs, otherwise
+  /// bow(a) P(b), where bow(a) makes the sum 1. P(b) is the relative frequency of b.
   /// Source: Ney, Essen and Kneser 1994, in back-off form; format: ARPA.
   std::string arpa() const;
 

@@ -25,14 +25,14 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// A child process with its output in a file. ^C in the terminal does not reach it. The destructor
-/// stops a running process: SIGTERM, SIGKILL after five seconds.
+/// A child process that writes its output to a file. ^C in the terminal does not reach it. The
+/// destructor stops a running process: SIGTERM, then SIGKILL after five seconds.
 class Process {
  public:
   /// Errors: [scorer/failed] when it cannot be started.
   Process(const std::vector<std::string>& command, const std::filesystem::path& log);
-  /// Waits for its end. Errors: [scorer/failed] with the end of the log, when the exit code is not
-  /// 0 or the log does not grow for `most_silence`; then the destructor stops the process.
+  /// Waits for its end. Errors: [scorer/failed] with the end of the log, if the exit code is not 0
+  /// or if the log does not grow for `most_silence`; the destructor then stops the process.
   void wait(std::chrono::duration<double> most_silence);
 
  private:

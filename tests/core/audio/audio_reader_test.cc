@@ -117,7 +117,7 @@ TEST_CASE("a named pipe and a device are no audio files, and nobody waits for th
   }
 }
 
-TEST_CASE("a file that was cut off is read up to there, and behind says how much there is") {
+TEST_CASE("a file that was cut off is read up to there; a read after that says how much there is") {
   const at::Tensor audio = tones(1, 20000);
   for (const char* format : {"wav", "flac"}) {
     CAPTURE(format);

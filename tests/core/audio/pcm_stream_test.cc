@@ -90,20 +90,20 @@ TEST_CASE("WAV of all usual types gives the same samples, with and without a len
   for (const auto& [format, data] : cases) {
     CAPTURE(format.bits);
     const auto size = static_cast<uint32_t>(data.size());
-    for (const uint32_t told : {size, 0U, 0xFFFFFFFFU, 0x7FFFFFFFU}) {
+    for (const uint32_t written : {size, 0U, 0xFFFFFFFFU, 0x7FFFFFFFU}) {
       for (const size_t step : {1, 7, 1000}) {
         PcmStream stream(0, 8000);
-        CHECK(samples_of(stream, wav(format, data, told), step) == expected);
+        CHECK(samples_of(stream, wav(format, data, written), step) == expected);
         CHECK(stream.is_wav());
         CHECK(stream.sample_rate_hz() == 44100);
-        CHECK(stream.is_complete() == (told == size));
+        CHECK(stream.is_complete() == (written == size));
         CHECK(stream.warning().empty());
       }
     }
   }
 }
 
-TEST_CASE("a channel, other chunks, bytes behind the samples, and a file that is cut off") {
+TEST_CASE("a channel, other chunks, bytes after the samples, and a file that is cut off") {
   const std::string data = bytes_of<int16_t>({1, 16384, 2, -16384});
   const std::string note = "LIST" + bytes_of<uint32_t>({3}) + std::string("abc\0", 4);
   PcmStream stream(1, 8000);

@@ -98,7 +98,7 @@ TEST_CASE("mappings that are gone are guarded no more, however many there were")
   CHECK(free.said == "");
 }
 
-TEST_CASE("a page that cannot be read is told, and ends the process by its signal") {
+TEST_CASE("a page that cannot be read is reported, and ends the process by its signal") {
   const TemporaryFolder folder;
   const std::string path = folder / "mapped";
   const Ended ended = run_in_child([&] {

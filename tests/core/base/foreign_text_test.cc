@@ -49,7 +49,7 @@ TEST_CASE("small files are read whole, and nothing else is read") {
   CHECK(read_small_file("/proc/self/cmdline").find("test") != std::string::npos);  // has no size
 }
 
-TEST_CASE("JSON is parsed up to a depth, whatever stands in its strings") {
+TEST_CASE("JSON is parsed up to a depth, whatever its strings contain") {
   CHECK(is_json_depth_within(nested(kJsonDepth)));
   CHECK_FALSE(is_json_depth_within(nested(kJsonDepth + 1)));
   CHECK(is_json_depth_within("\"" + nested(1000) + "\\\"" + nested(1000) + "\""));
@@ -68,11 +68,15 @@ TEST_CASE("objects that keep their order have a limit of members together, other
     text.back() = '}';
     return text;
   };
-  CHECK_FALSE(has_wide_objects(wide(7), 7));
-  CHECK(has_wide_objects(wide(8), 7));
-  CHECK_FALSE(has_wide_objects("[" + wide(5) + "," + wide(5) + "]", 7));  // 2 x 10 of 21
-  CHECK(has_wide_objects("[" + wide(5) + "," + wide(5) + "," + wide(3) + "]", 7));
-  CHECK_FALSE(has_wide_objects("]]]}:", 7));  // no JSON
+  const auto is_refused = [](const std::string& text) {
+    return json_refusal(text, JsonLimit{.bytes_per_value = 1}, /*is_ordered=*/true).has_value();
+  };
+  CHECK_FALSE(is_refused(wide(kOrderedMembers)));
+  CHECK(is_refused(wide(kOrderedMembers + 1)));
+  const std::string half = wide(kOrderedMembers * 7 / 10);  // 0.49 of the comparisons
+  CHECK_FALSE(is_refused("[" + half + "," + half + "]"));
+  CHECK(is_refused("[" + half + "," + half + "," + half + "]"));
+  CHECK_FALSE(is_refused("]]]}:"));  // no JSON
   const std::string text = wide(kOrderedMembers + 1);
   CHECK(parse_foreign_json(text).size() == kOrderedMembers + 1);
   CHECK(try_parse_foreign_json<nlohmann::ordered_json>(text).is_discarded());
@@ -119,7 +123,7 @@ TEST_CASE("what goes to a terminal has no controls of somebody else") {
   CHECK(printable(std::string("\0", 1)) == "\\x00");
 }
 
-TEST_CASE("a link that leaves its folder is told from one that stays") {
+TEST_CASE("a link out of its folder differs from one inside it") {
   namespace fs = std::filesystem;
   const TemporaryFolder parent;
   const fs::path model = parent.path() / "models--a--b";

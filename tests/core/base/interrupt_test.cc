@@ -81,7 +81,7 @@ TEST_CASE("SIGUSR1 asks for a stop, and does not count as the first of two") {
   CHECK(WEXITSTATUS(later) == 143);
 }
 
-TEST_CASE("SIGHUP asks for a stop, however often it comes, and SIGTERM behind it is the first") {
+TEST_CASE("SIGHUP asks for a stop, however often it comes, and SIGTERM after it is the first") {
   const int status = status_of_child([] {
     signal(SIGHUP, SIG_DFL);
     const s2s::InterruptWatch watch;

@@ -55,7 +55,7 @@ TEST_CASE("a log file is appended to") {
 
 TEST_CASE("a log that keeps nothing takes everything") {
   s2s::Log log;
-  log.error("nobody hears this");
+  log.error("nobody reads this");
 }
 
 TEST_CASE("a log file that cannot be opened is an error") {

@@ -16,7 +16,7 @@ TEST_CASE("the machine says what memory it has") {
   CHECK(s2s::memory_text(memory).find(" GB are free") != std::string::npos);
 }
 
-TEST_CASE("a limit stands beside what the machine has") {
+TEST_CASE("a limit is reported beside what the machine has") {
   s2s::MachineMemory memory;
   CHECK(s2s::memory_text(memory) == "");
   memory.total = 25.3e9;

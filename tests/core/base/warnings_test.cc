@@ -10,13 +10,13 @@ TEST_CASE("a warning is passed on once, and held back until somebody listens") {
   warnings.add("first");
   warnings.add("second");
   warnings.add("first");
-  std::vector<std::string> heard;
-  warnings.send_to([&heard](const std::string& message) { heard.push_back(message); });
-  CHECK(heard == std::vector<std::string>{"first", "second"});
+  std::vector<std::string> received;
+  warnings.send_to([&received](const std::string& message) { received.push_back(message); });
+  CHECK(received == std::vector<std::string>{"first", "second"});
   warnings.add("second");
   warnings.add("third");
-  CHECK(heard == std::vector<std::string>{"first", "second", "third"});
+  CHECK(received == std::vector<std::string>{"first", "second", "third"});
   warnings.send_to(nullptr);
   warnings.add("fourth");
-  CHECK(heard.size() == 3);
+  CHECK(received.size() == 3);
 }

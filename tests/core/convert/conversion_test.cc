@@ -146,7 +146,7 @@ TEST_CASE("bad pieces are reported together, and the conversion goes on when the
   CHECK(ids(dir / "a.jsonl").size() == 99);
 }
 
-TEST_CASE("ids that stand twice are an error or get a number, also across a stop") {
+TEST_CASE("repeated ids are an error or get a number, also across a stop") {
   const TemporaryFolder dir;
   Counter twice(3);
   twice.same_ids = true;

@@ -41,7 +41,7 @@ TEST_CASE("what does not last is left out") {
   CHECK(join_turns({spoken_word("", "a", 1, 1), spoken_word("", "b", 2, 1.5)}, 0.5).empty());
 }
 
-TEST_CASE("turns of a cut end with the audio; what lies behind it is an error") {
+TEST_CASE("turns of a cut end with the audio; what comes after it is an error") {
   Cut cut;
   cut.id = "c";
   add_turns({{"user", 0.5, 2.2, "x", {spoken_word("", "x", 0.5, 2.2).words[0]}}}, 2, "en", "f.json",

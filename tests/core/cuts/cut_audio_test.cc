@@ -329,7 +329,7 @@ TEST_CASE("mixes that cannot be made are [data/mix]") {
                        s2s::Error);
 }
 
-TEST_CASE("silence behind the agent's audio is no longer than a day") {
+TEST_CASE("silence after the agent's audio is no longer than a day") {
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(16000));
   s2s::Cut cut = recording_cut(dir / "a.wav", 0, 1, 16000, 1);

@@ -228,7 +228,7 @@ TEST_CASE("bad lines are one message with file and line each") {
   of_line(R"({"id": "x", "duration": 1, "supervisions": {}, "type": "MonoCut"})", "a list");
   of_line("{\"id\": \"\xff\xfe\", \"duration\": 1}", "[data/json]");
   of_line(std::string(1500, '[') + std::string(1500, ']'), "nested deeper");
-  // Deep enough to overflow the stack of a parser that calls itself, behind what another one reads.
+  // Deep enough to overflow the stack of a recursive parser, after a part that another one reads.
   const std::string nest = std::string(300'000, '[') + std::string(300'000, ']');
   of_line(R"({"id": NaN, "x": )" + nest + "}", "nested deeper");
   of_line(R"({"id": 123456789012345678901234567890, "x": )" + nest + "}", "nested deeper");
@@ -254,7 +254,7 @@ TEST_CASE("a cut of ten hours is read") {
   CHECK(failure({cut}).empty());
 }
 
-TEST_CASE("a mixed cut has the duration and the turns of its tracks that are heard") {
+TEST_CASE("a mixed cut has the duration and the turns of its audible tracks") {
   json first = good();
   json second = good();
   first["custom"]["name"] = "first";

@@ -106,7 +106,7 @@ TEST_CASE("user_text word_end fills the user's channel from the alignment") {
   SmallSet set;
   s2s::BatchSpec spec;
   spec.data.user_text = "word_end";
-  set.cuts[0].supervisions[0].set_words({{"hi", 0, 0.08}, {"there", 0.08, 0.16}});
+  set.cuts[0].supervisions[0].alignment = {{"word", {{"hi", 0, 0.08}, {"there", 0.08, 0.16}}}};
   const auto text = make_sequence_text({{{&set.cuts[0], 0}}, 0}, spec, set.tokenizer);
   CHECK(text.source_tokens[2] == set.tokenizer.encode("hi")[0]);
   CHECK(text.source_tokens[4] == set.tokenizer.encode("there")[0]);

@@ -75,7 +75,7 @@ TEST_CASE("text with more tokens than its turn has frames is named") {
   CHECK(report.agent_text.long_turns == 1);
 }
 
-TEST_CASE("ids that stand twice are counted, the first with both lines") {
+TEST_CASE("repeated ids are counted, the first with both lines") {
   const TemporaryFolder dir;
   auto cuts = read(dir, {cut_json("a", 4, "u.wav", "a.wav")});
   const s2s::test::TableTokenizer tokenizer;

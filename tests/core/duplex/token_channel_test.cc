@@ -130,9 +130,9 @@ TEST_CASE("time marks and surplus white space leave the text") {
   CHECK(s2s::clean_text("x<|1|>y") == "xy");
 }
 
-TEST_CASE("the word channel writes each word behind its end, and words wait for one another") {
+TEST_CASE("the word channel writes each word after its end, and words wait for one another") {
   Supervision spoken = turn("user", 0, 1, "two three");
-  spoken.set_words({{"two", 0.0, 0.16}, {"three", 0.16, 0.08}});
+  spoken.alignment = {{"word", {{"two", 0.0, 0.16}, {"three", 0.16, 0.08}}}};
   const TableTokenizer tokenizer({{"two", {20, 21}}, {"three", {30, 31, 32}}});
   TokenChannelCounts counts;
   CHECK(build_word_channel({spoken}, {"user"}, {0.8, 0.08, 16000}, 1, tokenizer, &counts) ==
@@ -147,14 +147,14 @@ TEST_CASE("the word channel writes each word behind its end, and words wait for 
 
 TEST_CASE("the spoken channel writes each word ahead of its start, never before its turn") {
   Supervision spoken = turn("agent", 0.16, 0.64, "two three");
-  spoken.set_words({{"two", 0.16, 0.16}, {"three", 0.56, 0.16}});
+  spoken.alignment = {{"word", {{"two", 0.16, 0.16}, {"three", 0.56, 0.16}}}};
   const TableTokenizer tokenizer({{"two", {20, 21}}, {"three", {30}}, {"two three", {7, 8}}});
   const FrameGrid grid{0.96, 0.08, 16000};
   CHECK(build_spoken_channel({spoken}, {"agent"}, grid, 2, tokenizer) ==
         std::vector<int64_t>{0, 0, 1, 20, 21, 30, 0, 0, 0, 0, 2, 0});
   CHECK(build_spoken_channel({spoken}, {"agent"}, grid, 0, tokenizer) ==
         std::vector<int64_t>{0, 0, 1, 20, 21, 0, 0, 30, 0, 0, 2, 0});
-  spoken.set_words({});
+  spoken.alignment.clear();
   CHECK(build_spoken_channel({spoken}, {"agent"}, grid, 2, tokenizer) ==
         build_token_channel({spoken}, {"agent"}, grid, tokenizer));
 }

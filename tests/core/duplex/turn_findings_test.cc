@@ -22,7 +22,7 @@ TurnFit good() {
   fit.user.num_turns = 2;
   fit.agent.num_turns = 1;
   for (SpeakerFit* speaker : {&fit.user, &fit.agent}) {
-    speaker->fits = speaker->is_told_judged = speaker->is_empty_judged = true;
+    speaker->fits = speaker->is_unlabeled_judged = speaker->is_empty_judged = true;
     speaker->speech_s = 10;
   }
   return fit;
@@ -133,9 +133,9 @@ TEST_CASE("shifts that differ from cut to cut, or of few cuts, are no finding") 
 
 TEST_CASE("speech without turns and turns without speech are summed over their cuts") {
   TurnFit cut_off = good();
-  cut_off.agent.is_untold = true;
-  cut_off.agent.untold_s = 4;
-  cut_off.agent.untold_behind_s = 3;
+  cut_off.agent.is_unlabeled = true;
+  cut_off.agent.unlabeled_s = 4;
+  cut_off.agent.unlabeled_after_s = 3;
   cut_off.user.is_empty = true;
   cut_off.user.num_empty_turns = 1;
   cut_off.user.empty_s = 1.5;

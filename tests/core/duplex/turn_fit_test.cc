@@ -41,7 +41,7 @@ void check_nothing(const TurnFit& fit) {
   CHECK(fit.order != ChannelOrder::kSame);
   for (const SpeakerFit& speaker : {fit.user, fit.agent}) {
     CHECK(speaker.shift_s == 0);
-    CHECK_FALSE(speaker.is_untold);
+    CHECK_FALSE(speaker.is_unlabeled);
     CHECK_FALSE(speaker.is_empty);
   }
 }
@@ -139,7 +139,7 @@ TEST_CASE("shifted turns are measured, of one speaker and of both") {
   fit = dialogue.fit(moved(kUser, 0.4), kAgent);
   CHECK(fit.user.shift_s == doctest::Approx(-0.4));
   CHECK(fit.agent.shift_s == 0);
-  CHECK_FALSE(fit.user.is_untold);
+  CHECK_FALSE(fit.user.is_unlabeled);
   fit = dialogue.fit(moved(kUser, -0.08), moved(kAgent, 0.16));
   check_fits(fit);
   // As far as the user's channel is silent in between: the turns lie on the agent's speech.
@@ -148,21 +148,21 @@ TEST_CASE("shifted turns are measured, of one speaker and of both") {
   CHECK(fit.user.shift_s == doctest::Approx(-3.2));
 }
 
-TEST_CASE("speech without turns is measured behind, before and between them") {
+TEST_CASE("speech without turns is measured after, before and between them") {
   const Dialogue dialogue;
   TurnFit fit = dialogue.fit({kUser[0], kUser[1]}, {kAgent[0]});
   CHECK(fit.user.shift_s == 0);
-  CHECK(fit.user.is_untold);
-  CHECK(fit.user.untold_s == doctest::Approx(3).epsilon(0.1));
-  CHECK(fit.user.untold_behind_s == doctest::Approx(fit.user.untold_s));
-  CHECK(fit.agent.is_untold);
-  CHECK(fit.agent.untold_s == doctest::Approx(4.2).epsilon(0.1));
+  CHECK(fit.user.is_unlabeled);
+  CHECK(fit.user.unlabeled_s == doctest::Approx(3).epsilon(0.1));
+  CHECK(fit.user.unlabeled_after_s == doctest::Approx(fit.user.unlabeled_s));
+  CHECK(fit.agent.is_unlabeled);
+  CHECK(fit.agent.unlabeled_s == doctest::Approx(4.2).epsilon(0.1));
   CHECK_FALSE(fit.user.is_empty);
   fit = dialogue.fit({kUser[2]}, kAgent);
-  CHECK(fit.user.is_untold);
-  CHECK(fit.user.untold_before_s == doctest::Approx(3.9).epsilon(0.1));
-  CHECK(fit.user.untold_behind_s == 0);
-  CHECK_FALSE(fit.agent.is_untold);
+  CHECK(fit.user.is_unlabeled);
+  CHECK(fit.user.unlabeled_before_s == doctest::Approx(3.9).epsilon(0.1));
+  CHECK(fit.user.unlabeled_after_s == 0);
+  CHECK_FALSE(fit.agent.is_unlabeled);
 }
 
 TEST_CASE(
@@ -170,15 +170,15 @@ TEST_CASE(
   const std::vector<SpeechSegment> long_s = {{0.5, 20}};
   Dialogue faint;
   faint.agent.add_speech(long_s, 0.02F);
-  CHECK(faint.fit({kUser[0], kUser[1]}, kAgent).user.is_untold);
+  CHECK(faint.fit({kUser[0], kUser[1]}, kAgent).user.is_unlabeled);
   Dialogue loud;
   loud.agent.add_speech({{13.6, 17.4}}, 0.3F);
-  CHECK_FALSE(loud.fit({kUser[0], kUser[1]}, kAgent).user.is_untold);
+  CHECK_FALSE(loud.fit({kUser[0], kUser[1]}, kAgent).user.is_unlabeled);
 }
 
 TEST_CASE("an agent that speaks and has no turns is named, a user without turns is not") {
   const Dialogue dialogue;
-  CHECK(dialogue.fit(kUser, {}).agent.is_untold);
+  CHECK(dialogue.fit(kUser, {}).agent.is_unlabeled);
   check_nothing(dialogue.fit({}, kAgent));
   check_nothing(dialogue.fit({}, {}));
 }
@@ -208,7 +208,7 @@ TEST_CASE("turns over silence are counted") {
   CHECK(fit.user.is_empty);
 }
 
-TEST_CASE("the same sound in both channels is told from crosstalk") {
+TEST_CASE("the same sound in both channels differs from crosstalk") {
   DialogueSound mixed(kDuration_s, kUser, 1);
   mixed.add_crosstalk(DialogueSound(kDuration_s, kAgent, 2), 0);
   mixed.add_noise(-60);

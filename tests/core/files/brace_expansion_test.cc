@@ -10,7 +10,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST_CASE("braces stand for what braceexpand makes of them") {
+TEST_CASE("braces expand as in braceexpand") {
   CHECK(expand_shard_pattern("plain") == Names{"plain"});
   CHECK(expand_shard_pattern("item{1..3}") == Names{"item1", "item2", "item3"});
   CHECK(expand_shard_pattern("{a..c}") == Names{"a", "b", "c"});

@@ -244,11 +244,11 @@ TEST_CASE("a gzip file that is cut off or damaged names its last good line") {
     CHECK(last_good >= least);
     CHECK(last_good <= count);
     // Who allows damage gets the lines before it, and nobody else finds an index of them.
-    std::vector<std::string> told;
+    std::vector<std::string> reported;
     OpenOptions options;
-    options.on_damage = [&](const Error& error) { told.emplace_back(error.what()); };
+    options.on_damage = [&](const Error& error) { reported.emplace_back(error.what()); };
     const auto file = open_line_file(path, options);
-    CHECK(told == std::vector<std::string>{message});
+    CHECK(reported == std::vector<std::string>{message});
     REQUIRE(file->size() >= static_cast<int64_t>(last_good));
     for (size_t row = 0; row < last_good; row += 97) {
       if (reason != "damaged") CHECK(file->line(static_cast<int64_t>(row)) == lines[row]);

@@ -63,7 +63,7 @@ TEST_CASE("a command that nobody typed or allowed is refused and does not run") 
   CHECK(!std::filesystem::exists(mark));
 }
 
-TEST_CASE("what is typed runs, and all that its pattern stands for, but nothing else") {
+TEST_CASE("what is typed runs, and all that its pattern expands to, but nothing else") {
   Config block = Config::map();
   block["cuts"] = Config::list({Config::scalar("pipe:printf typed{0..2}")});
   allow_typed_commands(block);

@@ -195,13 +195,13 @@ TEST_CASE("damaged archives name the file and the byte") {
   CHECK(contains(message(std::string(5000, 'z')), "byte 0: this is no tar header"));
   CHECK(contains(error_of([&] { TarIndex::open(folder / "none.tar"); }), "[data/missing-file]"));
   OpenOptions lenient;
-  std::string told;
-  lenient.on_damage = [&](const Error& error) { told = error.what(); };
+  std::string reported;
+  lenient.on_damage = [&](const Error& error) { reported = error.what(); };
   const auto whole = TarPairs::open(folder.write("w.tar", good));
   for (const size_t num_bytes : {size_t{700}, size_t{1536 + 100}, size_t{3584 + 700}}) {
     const auto path = folder.write("x.tar", good.substr(0, num_bytes));
     const auto part = TarPairs::open(path, lenient);
-    CHECK(told == error_of([&] { TarPairs::open(path); }));
+    CHECK(reported == error_of([&] { TarPairs::open(path); }));
     CHECK(part->size() < whole->size());
     for (int64_t row = 0; row < part->size(); ++row) {
       CHECK(part->data(part->pair(row).data) == whole->data(whole->pair(row).data));

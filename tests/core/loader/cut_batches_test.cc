@@ -46,12 +46,12 @@ std::string joined(const BatchOfCuts& batch) {
   return text;
 }
 
-/// What a batch says, with cuts made from their tokens.
+/// What a batch says, with cuts made from their keys.
 Json fields_of(const CutBatches& batches, const BatchOfCuts& batch) {
   Json rows = Json::array();
   for (const BatchRow& row : batch.rows) {
     for (const BatchedCut& cut : row.cuts) {
-      const auto made = batches.make(cut.token);
+      const auto made = batches.make(cut.key);
       rows.push_back(loader_cases::cut_fields(*made));
       rows.back()["frame"] = cut.first_frame;
       if (cut.cut) CHECK(loader_cases::cut_fields(*cut.cut) == loader_cases::cut_fields(*made));
@@ -161,7 +161,7 @@ TEST_CASE("packed rows name their cuts and frames") {
       for (const BatchedCut& cut : row.cuts) {
         CHECK(cut.first_frame > end);
         end = cut.first_frame + static_cast<int64_t>(cut.cut->duration_s / 0.08);
-        CHECK(batches->make(cut.token)->id == cut.cut->id);
+        CHECK(batches->make(cut.key)->id == cut.cut->id);
         ++count;
       }
     }
@@ -258,7 +258,7 @@ TEST_CASE("other texts of a cut have another form than those that can be read") 
   CHECK(good->next()->rows[0].cuts[0].cut->supervisions[0].text == "hola");
 }
 
-TEST_CASE("mistakes in a block are told together") {
+TEST_CASE("mistakes in a block are reported together") {
   const auto message = [](const std::string& yaml) {
     try {
       open_text(yaml);

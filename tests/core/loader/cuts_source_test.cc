@@ -202,7 +202,7 @@ TEST_CASE("too many bad cuts are listed, with the rank that met them") {
   }
 }
 
-TEST_CASE("in place of a batch without a good row stands the next good row, also after a resume") {
+TEST_CASE("the next good row replaces a batch without one, also after a resume") {
   for (const int64_t workers : {0, 3}) {
     Sources sources;
     sources.options.num_workers = workers;
@@ -232,7 +232,7 @@ TEST_CASE("in place of a batch without a good row stands the next good row, also
       CHECK(resumed->state() == source->state());
     }
     sources.options.repeat = false;
-    CHECK(take(*sources.open(), 9).size() == 3);  // validation has no stand-ins
+    CHECK(take(*sources.open(), 9).size() == 3);  // validation does not replace batches
   }
 }
 

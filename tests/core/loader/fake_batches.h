@@ -68,14 +68,13 @@ class FakeBatches : public CutBatches {
   uint64_t fingerprint() const override {
     return 1000 * set_.seed + static_cast<uint64_t>(set_.batches);
   }
-  std::shared_ptr<const Cut> make(const std::vector<int64_t>& token) const override {
+  std::shared_ptr<const Cut> make(const std::vector<int64_t>& key) const override {
     Cut cut;
-    cut.id = "s" + std::to_string(set_.seed) + "e" + std::to_string(token[0]) + "b" +
-             std::to_string(token[1]) + "r" + std::to_string(token[2]) + "p" +
-             std::to_string(token[3]);
-    cut.duration_s = set_.parts > 1 ? 0.8 : 0.4 + 0.1 * static_cast<double>(token[2]);
+    cut.id = "s" + std::to_string(set_.seed) + "e" + std::to_string(key[0]) + "b" +
+             std::to_string(key[1]) + "r" + std::to_string(key[2]) + "p" + std::to_string(key[3]);
+    cut.duration_s = set_.parts > 1 ? 0.8 : 0.4 + 0.1 * static_cast<double>(key[2]);
     cut.manifest = "made-up.jsonl";
-    cut.line = 1 + token[1];
+    cut.line = 1 + key[1];
     Recording recording;
     recording.id = "user";
     recording.sample_rate_hz = 16000;

@@ -69,7 +69,7 @@ OrderedJson batches_of(const OrderedJson& wanted, const std::string& folder) {
     if (std::cmp_equal(batch->epoch, passes.size())) passes.push_back(OrderedJson::array());
     OrderedJson rows = OrderedJson::array();
     for (const BatchRow& row : batch->rows) {
-      const auto cut = batches->make(row.cuts.at(0).token);
+      const auto cut = batches->make(row.cuts.at(0).key);
       rows.push_back(OrderedJson::parse(to_json(*cut)));
       rows.back()["num_samples_written"] = audio.write(*cut);
     }

@@ -34,11 +34,11 @@ struct Rows {
   }
 
   /// The same by the way that tools take: rows of their own, padded when all are there.
-  Batch collated(const std::vector<std::vector<int64_t>>& tokens) {
+  Batch collated(const std::vector<std::vector<int64_t>>& keys) {
     std::vector<s2s::CutSequence> rows;
     std::vector<std::shared_ptr<const s2s::Cut>> cuts;
-    for (const std::vector<int64_t>& token : tokens) {
-      cuts.push_back(batches.make(token));
+    for (const std::vector<int64_t>& key : keys) {
+      cuts.push_back(batches.make(key));
       rows.push_back({{{cuts.back().get(), 0}}, 0});
     }
     return s2s::make_batch(rows, {}, tokenizer, audio);

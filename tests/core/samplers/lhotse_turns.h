@@ -32,7 +32,7 @@ class LhotseTurns : public BatchSampler {
   }
   StreamState state() const override { return sampler_->state(); }
   void restore(const StreamState& state) override { sampler_->restore(state); }
-  CutPtr make(CutKeyView token) const override { return sampler_->make(token); }
+  CutPtr make(CutKeyView key) const override { return sampler_->make(key); }
   uint64_t fingerprint() const override { return sampler_->fingerprint(); }
   SamplerCounts counts() const override { return sampler_->counts(); }
 
@@ -58,7 +58,7 @@ class LhotseTurns : public BatchSampler {
       for (size_t i = 0; i < count; ++i) {
         auto copy = std::make_shared<Cut>(*items[i].cut);
         copy->id += "_dup" + std::to_string(round);
-        items.push_back({items[i].token, std::move(copy)});
+        items.push_back({items[i].key, std::move(copy)});
       }
     }
     for (size_t rank = 0, at = 0; rank < num_ranks_; ++rank) {

@@ -144,7 +144,7 @@ TEST_CASE("a position of buckets is small") {
                      {"of", {{"op", "cuts"}, {"name", "a"}, {"count", 25000}, {"seed", 4}}}};
   const SamplerPtr sampler = sampler_of(spec, 1);
   next_ids(*sampler, 10);
-  // A token of one number, its length and its bytes; eight bytes of duration; base64.
+  // A key of one number, its length and its bytes; eight bytes of duration; base64.
   CHECK(sampler->state().dump().size() < 20000 * 20);
 }
 

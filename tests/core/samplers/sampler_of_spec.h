@@ -106,7 +106,7 @@ using BatchIds = std::vector<std::string>;
 inline BatchIds ids_of(const SampledBatch& batch, const BatchSampler& sampler) {
   BatchIds ids;
   for (const CutItem& item : batch.items) {
-    ids.push_back(item.cut ? item.cut->id : sampler.make(item.token)->id);
+    ids.push_back(item.cut ? item.cut->id : sampler.make(item.key)->id);
   }
   return ids;
 }

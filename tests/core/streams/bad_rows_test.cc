@@ -1,4 +1,4 @@
-// Rows that files do not give: they are told of and passed over, at every position alike.
+// Rows that files do not give are reported and skipped, equally from every position.
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -35,19 +35,20 @@ struct NemoFiles {
 };
 
 /// Ids of a pass, which has to be the same from each of its positions.
-std::vector<std::string> ids_of(const std::string& source, std::vector<std::string>& told) {
+std::vector<std::string> ids_of(const std::string& source, std::vector<std::string>& reported) {
   const auto open = [&] {
-    return open_input(source, false, [&](const Error& error) { told.emplace_back(error.what()); });
+    return open_input(source, false,
+                      [&](const Error& error) { reported.emplace_back(error.what()); });
   };
   std::vector<std::string> ids;
   std::vector<StreamState> states;
   const StreamPtr stream = open();
   for (states.push_back(stream->state()); const auto item = stream->next();) {
     ids.push_back(item->cut->id);
-    CHECK(stream->make(item->token)->id == item->cut->id);
+    CHECK(stream->make(item->key)->id == item->cut->id);
     states.push_back(stream->state());
   }
-  const std::vector<std::string> once = told;
+  const std::vector<std::string> once = reported;
   for (size_t i = 0; i < states.size(); ++i) {
     const StreamPtr resumed = open();
     resumed->restore(states[i]);
@@ -55,7 +56,7 @@ std::vector<std::string> ids_of(const std::string& source, std::vector<std::stri
     while (const auto item = resumed->next()) rest.push_back(item->cut->id);
     CHECK(rest == std::vector<std::string>(ids.begin() + static_cast<ptrdiff_t>(i), ids.end()));
   }
-  told = once;
+  reported = once;
   return ids;
 }
 
@@ -74,7 +75,7 @@ void read_strictly(const std::string& source) {
 
 }  // namespace
 
-TEST_CASE("of a NeMo tar that is cut off, the entries whose audio is lost are told of") {
+TEST_CASE("of a NeMo tar that is cut off, the entries whose audio is lost are reported") {
   const NemoFiles files;
   const std::string source = files.folder / "set.yaml";
   const auto whole = all_ids(source);
@@ -82,12 +83,12 @@ TEST_CASE("of a NeMo tar that is cut off, the entries whose audio is lost are to
   SUBCASE("cut off") { fs::resize_file(tar, 4500); }
   SUBCASE("missing") { fs::remove(tar); }
   CHECK_THROWS_WITH_AS(read_strictly(source), doctest::Contains("audio_1.tar"), Error);
-  std::vector<std::string> told;
-  const auto ids = ids_of(source, told);
+  std::vector<std::string> reported;
+  const auto ids = ids_of(source, reported);
   CHECK(ids.size() < whole.size());
-  CHECK_FALSE(told.empty());
-  CHECK(ids.size() + told.size() >= whole.size());
-  for (const std::string& message : told) {
+  CHECK_FALSE(reported.empty());
+  CHECK(ids.size() + reported.size() >= whole.size());
+  for (const std::string& message : reported) {
     CHECK_MESSAGE(contains(message, "tarred/manifest_1.json:"), message);
     CHECK_MESSAGE(contains(message, "audio_1.tar"), message);
   }
@@ -115,7 +116,7 @@ TEST_CASE("a number of a NeMo shard that no integer holds is none") {
   CHECK_THROWS_WITH_AS(read_strictly(source), doctest::Contains("has no shard number"), Error);
 }
 
-TEST_CASE("lines of NeMo's manifests that are no entry, or whose audio is missing, are told of") {
+TEST_CASE("lines of NeMo's manifests that are no entry, or whose audio is missing, are reported") {
   const NemoFiles files;
   const std::string source = files.folder / "plain.json";
   const auto whole = all_ids(source);
@@ -124,11 +125,11 @@ TEST_CASE("lines of NeMo's manifests that are no entry, or whose audio is missin
   text.insert(text.find('\n') + 1, "{\"audio_filepath\": \n");
   std::ofstream(source) << text;
   fs::remove(files.folder / "wavs/a1.flac");
-  std::vector<std::string> told;
-  const auto ids = ids_of(source, told);
-  REQUIRE(told.size() == 2);
-  CHECK(contains(told[0], "plain.json:2"));
-  CHECK(contains(told[1], "plain.json:3"));
+  std::vector<std::string> reported;
+  const auto ids = ids_of(source, reported);
+  REQUIRE(reported.size() == 2);
+  CHECK(contains(reported[0], "plain.json:2"));
+  CHECK(contains(reported[1], "plain.json:3"));
   CHECK(ids.size() == whole.size() - 1);
 }
 
@@ -167,9 +168,9 @@ TEST_CASE("a Shar directory without one of its shards gives the others") {
   SUBCASE("of cuts") { missing = "cuts.000001.jsonl.gz"; }
   REQUIRE(fs::remove(fs::path(folder / "shar") / missing));
   CHECK_THROWS_WITH_AS(open_input(folder / "shar"), doctest::Contains("[data/shar-shards]"), Error);
-  std::vector<std::string> told;
-  const auto ids = ids_of(folder / "shar", told);
+  std::vector<std::string> reported;
+  const auto ids = ids_of(folder / "shar", reported);
   CHECK_FALSE(ids.empty());
-  CHECK(ids.size() + told.size() == whole.size());
-  for (const std::string& message : told) CHECK_MESSAGE(contains(message, missing), message);
+  CHECK(ids.size() + reported.size() == whole.size());
+  for (const std::string& message : reported) CHECK_MESSAGE(contains(message, missing), message);
 }

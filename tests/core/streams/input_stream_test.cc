@@ -68,7 +68,7 @@ std::vector<CutItem> take(CutStream& stream, size_t count) {
   return items;
 }
 
-/// Conversations are dialogues here: NeMo's own list of their cuts is compared. Silence behind a
+/// Conversations are dialogues here: NeMo's own list of their cuts is compared. Silence after a
 /// recording is a track here and part of a new recording there.
 Json fields_like(const Json& expected, const Cut& cut) {
   if (!expected.contains("audio")) {
@@ -111,7 +111,7 @@ TEST_CASE("what input_cfg and its relatives give is what NeMo gives") {
   }
 }
 
-TEST_CASE("streams of inputs go on from any position and make items from their tokens") {
+TEST_CASE("streams of inputs go on from any position and make items from their keys") {
   for (const Json& test_case : loader_cases::all().at("streams")) {
     const auto name = test_case.at("name").get<std::string>();
     CAPTURE(name);
@@ -129,8 +129,8 @@ TEST_CASE("streams of inputs go on from any position and make items from their t
       const std::vector<CutItem> again = take(*second.stream, 9);
       REQUIRE(rest.size() == again.size());
       for (size_t i = 0; i < rest.size(); ++i) {
-        CHECK(rest[i].token == again[i].token);
-        const auto made = second.stream->make(rest[i].token);
+        CHECK(rest[i].key == again[i].key);
+        const auto made = second.stream->make(rest[i].key);
         CHECK(loader_cases::cut_fields(*made) == loader_cases::cut_fields(*rest[i].cut));
       }
       CHECK(first.stream->fingerprint() == second.stream->fingerprint());
@@ -165,7 +165,7 @@ TEST_CASE("audio of dialogues that were made of other data can be loaded") {
   }
 }
 
-TEST_CASE("a conversation's turns stand one behind the other") {
+TEST_CASE("a conversation's turns follow each other") {
   const Json& talks = *std::find_if(
       loader_cases::all().at("streams").begin(), loader_cases::all().at("streams").end(),
       [](const Json& test_case) { return test_case.at("name") == "talks"; });

@@ -70,14 +70,14 @@ TEST_CASE("a file may be named several times, and files that multiply end at a l
   CHECK(contains(findings[0], "more than 20000 sources"));
 }
 
-TEST_CASE("the patterns of all sources together stand for at most 4 million files") {
+TEST_CASE("the patterns of all sources together expand to at most 4 million files") {
   const TemporaryFolder folder;
   std::string list = "input_cfg:\n";
   for (int i = 0; i < 200; ++i) list += "- {type: nemo, manifest_filepath: 'c{0..999999}'}\n";
   const auto findings = findings_of(list, folder);
   REQUIRE(!findings.empty());
   CHECK(contains(findings[0], "[data/braces] "));
-  CHECK(contains(findings[0], "for more than 4 million names"));
+  CHECK(contains(findings[0], "to more than 4 million names"));
 }
 
 }  // namespace

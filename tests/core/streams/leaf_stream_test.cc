@@ -36,7 +36,7 @@ std::vector<std::string> rest_of(CutStream& stream) {
   std::vector<std::string> ids;
   while (const auto item = stream.next()) {
     ids.push_back(item->cut->id);
-    CHECK(stream.make(item->token)->id == item->cut->id);
+    CHECK(stream.make(item->key)->id == item->cut->id);
   }
   CHECK_FALSE(stream.next());
   return ids;
@@ -73,7 +73,7 @@ TEST_CASE("manifests are read in order, plain and gzip, and go on where they wer
   stream->rewind(0);
   stream->next();
   CHECK(stream->next()->cut->place() == paths[0] + ":3: cut 'a1'");
-  CHECK(stream->next()->token == CutKey{1, 0});
+  CHECK(stream->next()->key == CutKey{1, 0});
   const StreamPtr other = open_manifests(paths);
   check_restore(*stream, *other);
   const uint64_t fingerprint = stream->fingerprint();
@@ -142,8 +142,8 @@ TEST_CASE("epochs are marked in the cuts of Shar sets") {
   CHECK(rest_of(*stream).size() == 10);
   stream->rewind(4);
   const auto item = stream->next();
-  CHECK(item->token[2] == 4);
-  CHECK(stream->make(item->token)->custom_number("shar_epoch") == 4);
+  CHECK(item->key[2] == 4);
+  CHECK(stream->make(item->key)->custom_number("shar_epoch") == 4);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST_CASE("a source and a target of one id are a dialogue") {
                        doctest::Contains("[data/pairs]"), Error);
 }
 
-TEST_CASE("pairs go on from any position, and are made from their tokens") {
+TEST_CASE("pairs go on from any position, and are made from their keys") {
   const auto open = [] {
     return dialogues({spoken("a", 0, 1, "x"), spoken("b", 0, 1, "x"), spoken("c", 0, 1, "x")},
                      {spoken("a", 0, 1, "y"), spoken("b", 0, 2, "y"), spoken("c", 0, 1, "y")});
@@ -83,14 +83,14 @@ TEST_CASE("pairs go on from any position, and are made from their tokens") {
   for (const std::string id : {"b", "c"}) {
     const CutItem one = *first->next();
     const CutItem other = *second->next();
-    CHECK(one.token == other.token);
-    CHECK(second->make(one.token)->id == id);
-    CHECK(second->make(one.token)->duration_s == other.cut->duration_s);
+    CHECK(one.key == other.key);
+    CHECK(second->make(one.key)->id == id);
+    CHECK(second->make(one.key)->duration_s == other.cut->duration_s);
   }
   CHECK_FALSE(first->next().has_value());
 }
 
-TEST_CASE("sources and targets that do not go in step are told") {
+TEST_CASE("sources and targets that are not in step are reported") {
   const StreamPtr other = dialogues({spoken("a", 0, 1, "x")}, {spoken("b", 0, 1, "y")});
   CHECK_THROWS_WITH_AS(other->next(), doctest::Contains("the target in its place is 'b'"), Error);
   const StreamPtr fewer = dialogues({spoken("a", 0, 1, "x")}, {});

@@ -49,7 +49,7 @@ TEST_CASE("streams go on from any position exactly, and read nothing to do so") 
   }
 }
 
-TEST_CASE("an item is made again from its token") {
+TEST_CASE("an item is made again from its key") {
   PythonRandom rng(2);
   for (int i = 0; i < 150; ++i) {
     const json spec = random_stream_spec(rng, static_cast<int>(rng.randint(1, 4)));
@@ -60,7 +60,7 @@ TEST_CASE("an item is made again from its token") {
       const std::optional<CutItem> item = stream->next();
       if (!item) break;
       if (!item->cut) continue;
-      const CutPtr made = maker->make(item->token);
+      const CutPtr made = maker->make(item->key);
       CHECK(made->id == item->cut->id);
       CHECK(made->duration_s == item->cut->duration_s);
     }
@@ -102,8 +102,8 @@ TEST_CASE("a stream refuses another's position") {
       CHECK(error.id() == "data/position");
     }
   }
-  for (const CutKey& token : {CutKey{}, CutKey{2, 0}, CutKey{-1, 0}}) {
-    CHECK_THROWS_AS(stream->make(token), Error);
+  for (const CutKey& key : {CutKey{}, CutKey{2, 0}, CutKey{-1, 0}}) {
+    CHECK_THROWS_AS(stream->make(key), Error);
   }
 }
 

@@ -25,9 +25,9 @@ class MemoryStream : public CutStream {
   void rewind(int64_t) override { row_ = 0; }
   StreamState state() const override { return {{"row", row_}}; }
   void restore(const StreamState& state) override { row_ = state.at("row").get<size_t>(); }
-  CutPtr make(CutKeyView token) const override {
+  CutPtr make(CutKeyView key) const override {
     ++num_made;
-    return cuts_.at(static_cast<size_t>(token[0]));
+    return cuts_.at(static_cast<size_t>(key[0]));
   }
   uint64_t fingerprint() const override { return cuts_.size(); }
   std::optional<int64_t> size() const override { return static_cast<int64_t>(cuts_.size()); }

@@ -12,7 +12,7 @@ namespace {
 using data::parse_text_line;
 using data::TextLine;
 
-/// "role: content" of each message; * behind what the model learns.
+/// "role: content" of each message; * after what the model learns.
 std::string chat_of(const std::string& line) {
   const TextLine read = parse_text_line(line, {}, "a.jsonl", 1);
   CHECK(read.form == TextLine::Form::kChat);
@@ -139,7 +139,7 @@ TEST_CASE("a set of which nothing is learned ends at the start with the reason")
                         "\n"),
                  "what the assistant says has the weight 0"));
   CHECK(contains(reason("{\"prompt\": \"abcdefgh\", \"response\": \"x\"}\n", 5),
-                 "in 1 the response begins behind max_seq_len (5 tokens)"));
+                 "in 1 the response begins after max_seq_len (5 tokens)"));
 }
 
 TEST_CASE("many documents of which nothing is learned are a warning") {
@@ -155,12 +155,12 @@ TEST_CASE("many documents of which nothing is learned are a warning") {
   CHECK(contains(warnings[0], "1 of the first 2 documents have no token that the model learns"));
 }
 
-TEST_CASE("a key with content of another form is told, because the model does not see it") {
+TEST_CASE("a key with content of another form is reported, because the model does not see it") {
   const std::string chat =
       R"("messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])";
   const std::string with_system = R"("messages": [{"role": "system", "content": "s"},)"
                                   R"( {"role": "user", "content": "a"}])";
-  const auto told = [](const std::string& line) {
+  const auto warnings_of = [](const std::string& line) {
     Sources sources;
     std::vector<std::string> warnings;
     sources.context.warn = [&](const std::string& text) { warnings.push_back(text); };
@@ -182,7 +182,7 @@ TEST_CASE("a key with content of another form is told, because the model does no
        "'history'"}};
   for (const auto& [line, key] : unread) {
     CAPTURE(line);
-    const std::vector<std::string> warnings = told(line);
+    const std::vector<std::string> warnings = warnings_of(line);
     REQUIRE(warnings.size() == 1);
     CHECK(contains(warnings[0], std::string("data.train_ds: ") + key + " is not read in 1 of"));
   }
@@ -191,7 +191,7 @@ TEST_CASE("a key with content of another form is told, because the model does no
         std::string(R"({"instruction": "a", "input": "i", "output": "b", "history": [["q","a"]]})"),
         std::string(R"({"text": "a", "source": "web", "prompt": null, "label": ""})")}) {
     CAPTURE(line);
-    CHECK(told(line).empty());
+    CHECK(warnings_of(line).empty());
   }
 }
 

@@ -156,11 +156,3 @@ TEST_CASE("a tokenizer whose tokens do not show the text is refused for labels o
       s2s::data::DocumentEncoder(responses, words, "data", ".").encode(line, origin),
       doctest::Contains("[data/text-tokens] a.jsonl:7"), s2s::Error);
 }
-
-TEST_CASE("a prompt for the assistant is written by the template") {
-  const s2s::test::LetterTokenizer tokenizer;
-  s2s::BuildContext context;
-  context.path = "messages";
-  CHECK(s2s::chat_prompt("[{\"role\": \"user\", \"content\": \"hi\"}]", "chatml", tokenizer,
-                         context) == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n");
-}

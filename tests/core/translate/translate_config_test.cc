@@ -73,7 +73,7 @@ TEST_CASE("defaults of Lightning are without effect, other values of their keys 
     CHECK(out.config.find("trainer")->entries().size() == 1);
   }
   CHECK(translated("trainer: {logger: false}").notes.all().at(0) ==
-        "ignored: trainer.logger (test.yaml:1:20): metrics.jsonl always contains all values");
+        "ignored: trainer.logger (test.yaml:1:11): metrics.jsonl always contains all values");
 }
 
 TEST_CASE("a strategy of Lightning becomes ours, with its options") {
@@ -96,10 +96,10 @@ TEST_CASE("a key that is moved gives way to ours") {
   translation.move("a.x", "b.y");
   CHECK(config.find_path("a.x") == nullptr);
   CHECK(config.find_path("b.y")->text() == "2");
-  CHECK(notes.without_effect == std::vector<std::string>{"a.x (test.yaml:1:9): b.y is written"});
+  CHECK(notes.without_effect == std::vector<std::string>{"a.x (test.yaml:1:6): b.y is written"});
   translation.move("b.y", "c.z");
   CHECK(config.find_path("c.z")->text() == "2");
-  CHECK(notes.others == std::vector<std::string>{"b.y (test.yaml:1:21): read as c.z"});
+  CHECK(notes.others == std::vector<std::string>{"b.y (test.yaml:1:17): read as c.z"});
 }
 
 TEST_CASE("advice is about keys that are unknown here") {

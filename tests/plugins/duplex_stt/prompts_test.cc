@@ -24,7 +24,7 @@ at::Tensor rows_of(const nlohmann::json& rows) {
 
 }  // namespace
 
-TEST_CASE("prompts stand in front of frames and channels as in NeMo's label preparation") {
+TEST_CASE("prompts are in front of frames and channels as in NeMo's label preparation") {
   std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/nemo_label_prep.json");
   const auto golden = nlohmann::json::parse(file);
   REQUIRE(golden["prompts"].size() > 20);
@@ -51,7 +51,7 @@ TEST_CASE("prompts stand in front of frames and channels as in NeMo's label prep
   }
 }
 
-TEST_CASE("cut_front removes what stands before each row and fills behind its length") {
+TEST_CASE("cut_front removes the front of each row and fills after its length") {
   const at::Tensor tokens_BT = at::arange(10, at::kLong).view({2, 5});
   const at::Tensor cut =
       cut_front(tokens_BT, at::tensor({1, 3}, at::kLong), at::tensor({3, 2}, at::kLong), 4, -1);

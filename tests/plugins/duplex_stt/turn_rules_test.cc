@@ -52,7 +52,7 @@ TEST_CASE("the agent ends its turn when the user begins, unless it has ended lat
   CHECK(ruled({1, 2, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 7}) == Ids{1, 2, 0, 0, 0, 0});
 }
 
-TEST_CASE("silence behind the user's words ends the turn as soon as the window is full") {
+TEST_CASE("silence after the user's words ends the turn as soon as the window is full") {
   CHECK(ruled({0, 0, 0, 0, 0, 0, 0}, {1, 7, 0, 0, 0, 0, 0}) == Ids{0, 0, 0, 0, 0, 1, 0});
   CHECK(ruled({0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0}) == Ids{0, 0, 0, 0, 0, 0});
 }

@@ -12,8 +12,8 @@
 namespace s2s {
 
 /// Opens and checks the set that a data set's block names (core/docs/start/data.md). Allows the
-/// commands that stand in the block. The tokenizer has to live on. Errors: all findings of the
-/// block together, [data/no-tokenizer], those of the set's first cuts.
+/// commands in the block. The tokenizer must outlive the source.
+/// Errors: all findings of the block together, [data/no-tokenizer], those of the set's first cuts.
 std::unique_ptr<DataSource> open_cut_source(const Config& block, const DataContext& context);
 /// The options of a block.
 OptionTable list_cut_source_options();

@@ -104,8 +104,6 @@ struct Supervision {
   double end_s() const;
   /// Alignment "word"; empty when there is none.
   const std::vector<AlignedWord>& words() const;
-  /// Replaces alignment "word"; removes it when there are none.
-  void set_words(std::vector<AlignedWord> words);
 };
 
 struct Cut;

@@ -134,7 +134,7 @@ std::vector<int64_t> build_word_channel(const std::vector<Supervision>& supervis
                                         const Tokenizer& tokenizer,
                                         TokenChannelCounts* counts = nullptr);
 
-/// Where a word's ids stand between its time marks, if it has fewer ids than frames.
+/// The position of a word's ids between its time marks, if it has fewer ids than frames.
 struct StampedWords {
   bool at_end = false;         // the last id at the end mark; false: the first at the start mark
   bool prepends_space = true;  // words after the first are encoded with a space in front
@@ -143,7 +143,7 @@ struct StampedWords {
 /// Text channel [T] whose turns are clipped: BOS and the ids from the frame of the turn's start, as
 /// many as there are frames in the turn, and EOS at the frame of its end. If the text has two time
 /// marks for each word ("<|12|> word <|15|>", in frames of 80 ms from the start of the turn), the
-/// word's ids stand between them. A turn without frames has an EOS only.
+/// word's ids are placed between them. A turn without frames has an EOS only.
 /// Source: NeMo duplex_stt_dataset.py _build_token_channel.
 std::vector<int64_t> build_stamped_channel(const std::vector<Supervision>& supervisions,
                                            const std::vector<std::string>& roles,

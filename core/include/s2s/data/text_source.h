@@ -1,33 +1,23 @@
 #pragma once
-// The data source `text`: documents of JSONL files as batches of tokens. Chat templates.
+// The data source `text`: documents of JSONL files as batches of tokens.
 
 #include <memory>
-#include <string>
 
 #include "s2s/build_context.h"
 #include "s2s/config.h"
 #include "s2s/data/fingerprint.h"
 #include "s2s/kinds/data_source.h"
-#include "s2s/kinds/tokenizer.h"
 #include "s2s/options.h"
 
 namespace s2s {
 
 /// Opens the files that a data set's block names and checks their first lines
-/// (core/docs/reference/data_text.md). Allows the commands that stand in the block. The tokenizer
-/// has to live on. Batches have text_BT, text_labels_BT, documents and ids.
+/// (core/docs/reference/data_text.md). Allows the commands in the block. The tokenizer must outlive
+/// the source. Batches have text_BT, text_labels_BT, documents and ids.
 /// Errors: all findings of the block together, [data/text-path], [data/no-tokenizer],
 /// [tokenizer/special-ids], those of files and lines.
 std::unique_ptr<DataSource> open_text_source(const Config& block, const DataContext& context);
 /// The options of a block.
 OptionTable list_text_source_options();
-
-/// The text that a model continues with the assistant's answer: chat messages (a JSON list of
-/// objects with role and content) written by a chat template (tokenizer, chatml or a file), with
-/// its generation prompt. `context`: path for messages, and base_dir of a template's file.
-/// Errors: [data/json], [data/chat-messages], [data/empty-response], [data/chat-template].
-/// Source: transformers' apply_chat_template(add_generation_prompt=True).
-std::string chat_prompt(const std::string& messages, const std::string& chat_template,
-                        const Tokenizer& tokenizer, const BuildContext& context);
 
 }  // namespace s2s

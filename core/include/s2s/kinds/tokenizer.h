@@ -30,7 +30,7 @@ class Tokenizer {
   /// need less than the text channel. Default: special_ids().
   virtual SpecialIds known_special_ids() const { return special_ids(); }
   /// The id of text that the tokenizer does not know; -1: it writes every text. Words that become
-  /// this id are counted and told. Default: -1.
+  /// this id are counted and reported. Default: -1.
   virtual int64_t unknown_id() const { return -1; }
   /// Printable form of one id ("_hello", "<s>").
   virtual std::string piece(int64_t id) const = 0;

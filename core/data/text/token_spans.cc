@@ -1,4 +1,4 @@
-#include "text/token_places.h"
+#include "text/token_spans.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kWordMark = "\xE2\x96\x81";
 
-/// The byte of a character of the byte-level alphabet; -1: it is none.
+/// Returns the byte of a character of the byte-level alphabet, or -1.
 /// Source: GPT-2's bytes_to_unicode.
 int byte_of(uint32_t code) {
   static const std::array<int16_t, 0x144> table = [] {
@@ -29,7 +29,7 @@ int byte_of(uint32_t code) {
   return code < table.size() ? table[code] : -1;
 }
 
-/// The bytes of a piece of the byte-level alphabet; nothing: it is none.
+/// Returns the bytes of a piece of the byte-level alphabet, or nothing for other pieces.
 std::optional<std::string> byte_level_text(std::string_view piece) {
   std::string bytes;
   while (!piece.empty()) {
@@ -42,7 +42,7 @@ std::optional<std::string> byte_level_text(std::string_view piece) {
   return bytes;
 }
 
-/// <0x0A>
+/// Returns the byte of a piece such as <0x0A>.
 std::optional<char> byte_token(std::string_view piece) {
   if (piece.size() != 6 || !piece.starts_with("<0x") || piece[5] != '>') return std::nullopt;
   constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -56,8 +56,8 @@ size_t num_spaces(std::string_view text) {
   return end == std::string_view::npos ? text.size() : end;
 }
 
-/// Bytes of `rest` that a piece with word marks stands for: a mark is a space, a mark, or at the
-/// front of the piece nothing.
+/// Returns the number of bytes at the front of `rest` that a piece with word marks matches. A mark
+/// matches a space or a mark, and at the front of the piece also nothing.
 std::optional<size_t> match_marked(std::string_view piece, std::string_view rest) {
   size_t at = 0;
   bool is_first = true;
@@ -82,26 +82,26 @@ std::optional<size_t> match_marked(std::string_view piece, std::string_view rest
   return at;
 }
 
-class PlaceFinder {
+class SpanFinder {
  public:
-  PlaceFinder(const std::vector<int64_t>& ids, std::string_view text, const Tokenizer& tokenizer)
+  SpanFinder(const std::vector<int64_t>& ids, std::string_view text, const Tokenizer& tokenizer)
       : ids_(ids), text_(text), tokenizer_(tokenizer) {}
 
-  std::vector<TokenPlace> run() {
+  std::vector<TokenSpan> run() {
     size_t at = 0;
-    while (places_.size() < ids_.size()) {
-      if (const auto size = match(places_.size(), at)) {
-        places_.push_back({at, at + *size});
+    while (spans_.size() < ids_.size()) {
+      if (const auto size = match(spans_.size(), at)) {
+        spans_.push_back({at, at + *size});
         at += *size;
       } else if (!step_over(at)) {
         break;
       }
     }
-    return places_;
+    return spans_;
   }
 
  private:
-  /// Bytes of the text at `at` that a token stands for.
+  /// Returns the number of bytes at `at` that a token matches.
   std::optional<size_t> match(size_t index, size_t at) const {
     if (at > text_.size()) return std::nullopt;
     const std::string piece = tokenizer_.piece(ids_[index]);
@@ -124,40 +124,40 @@ class PlaceFinder {
                                                            : match_marked(piece, rest);
   }
 
-  bool fits_behind(size_t index, size_t at) const {
+  bool fits_after(size_t index, size_t at) const {
     const auto size = match(index, at);
     if (!size || *size == 0) return false;
     return index + 1 == ids_.size() || match(index + 1, at + *size).has_value();
   }
 
-  /// Gives tokens that the text does not show the bytes up to the next that it shows.
+  /// Gives tokens that are not in the text the bytes up to the next token that is.
   bool step_over(size_t& at) {
     constexpr size_t kMostTokens = 16, kMostBytes = 128;
-    const size_t begin = places_.size();
+    const size_t begin = spans_.size();
     for (size_t next = begin + 1; next < std::min(begin + kMostTokens, ids_.size()); ++next) {
       for (size_t place = at; place < std::min(at + kMostBytes, text_.size()); ++place) {
-        if (!fits_behind(next, place)) continue;
-        places_.insert(places_.end(), next - begin, TokenPlace{at, place});
+        if (!fits_after(next, place)) continue;
+        spans_.insert(spans_.end(), next - begin, TokenSpan{at, place});
         at = place;
         return true;
       }
     }
     const bool is_end = ids_.size() - begin <= kMostTokens && text_.size() - at <= kMostBytes;
-    if (is_end) places_.insert(places_.end(), ids_.size() - begin, TokenPlace{at, text_.size()});
+    if (is_end) spans_.insert(spans_.end(), ids_.size() - begin, TokenSpan{at, text_.size()});
     return is_end;
   }
 
   const std::vector<int64_t>& ids_;
   std::string_view text_;
   const Tokenizer& tokenizer_;
-  std::vector<TokenPlace> places_;
+  std::vector<TokenSpan> spans_;
 };
 
 }  // namespace
 
-std::vector<TokenPlace> find_token_places(const std::vector<int64_t>& ids, std::string_view text,
-                                          const Tokenizer& tokenizer) {
-  return PlaceFinder(ids, text, tokenizer).run();
+std::vector<TokenSpan> find_token_spans(const std::vector<int64_t>& ids, std::string_view text,
+                                        const Tokenizer& tokenizer) {
+  return SpanFinder(ids, text, tokenizer).run();
 }
 
 }  // namespace s2s::data
