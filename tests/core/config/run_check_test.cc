@@ -263,10 +263,10 @@ TEST_CASE("the processes of a run are checked with the rest") {
 TEST_CASE("what to write instead of a foreign key depends on its place and its value") {
   const std::string found = run_findings_of(
       "{model: {type: d, num: 2}, trainer: {max_epochs: 3}, exp_manager: {max_epochs: 3}}");
-  CHECK(found.find("'max_epochs' in trainer (test.yaml:1:40); write trainer.max_steps") !=
-        std::string::npos);
+  const size_t advised = found.find("write trainer.max_steps");
+  CHECK(advised != std::string::npos);
+  CHECK(found.find("write trainer.max_steps", advised + 1) == std::string::npos);
   CHECK(found.find("write model.num_layers") != std::string::npos);
-  CHECK(found.find("'max_epochs' in exp_manager (test.yaml:1:68); write") == std::string::npos);
   CHECK(run_findings_of("{model: {type: d, num: 3}}").find("write model.num_layers") ==
         std::string::npos);
 }
