@@ -83,7 +83,7 @@ struct Talks {
     context.warn = [this](const std::string& line) { warnings.push_back(line); };
   }
   std::unique_ptr<DataSource> open() {
-    return open_conversation_source(options, known_prompt_formats(plugins.registries), context);
+    return open_conversation_source(options, known_prompt_formats(plugins.registries()), context);
   }
   std::string failure() {
     try {
@@ -133,8 +133,8 @@ TEST_CASE("batches of conversations are those of NeMo's loader and data set") {
     context.tokenizer = tokenizer.get();
     const Config data = parse_json(R"({"source_sample_rate": 8000})", "data");
     context.data = &data;
-    const auto source = open_conversation_source(parse_json(config.dump(), "train_ds"),
-                                                 known_prompt_formats(plugins.registries), context);
+    const auto source = open_conversation_source(
+        parse_json(config.dump(), "train_ds"), known_prompt_formats(plugins.registries()), context);
     const json& batches = wanted.at("batches");
     for (size_t i = 0; i < batches.size(); ++i) {
       const auto found = source->next();
@@ -216,7 +216,7 @@ TEST_CASE("prompts for answers are those that NeMo makes, with turns that are ad
     context.base_dir = folder;
     context.tokenizer = tokenizer.get();
     const auto source = data::open_prompt_source(parse_json(block.dump(), "block"),
-                                                 known_prompt_formats(plugins.registries),
+                                                 known_prompt_formats(plugins.registries()),
                                                  {wanted.at("system"), wanted.at("user")}, context);
     size_t row = 0;
     while (const auto batch = source->next()) {
