@@ -32,7 +32,7 @@ at::Tensor attend_seen(const at::Tensor& q, const std::vector<SeenKeys>& seen,
   return at::cat(rows);
 }
 
-MultiHeadAttention::MultiHeadAttention(const AttentionSpec& spec)
+MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionSpec& spec)
     : spec_(spec),
       query_(spec.width, spec.width),
       key_(spec.seen_width == 0 ? spec.width : spec.seen_width, spec.width, spec.has_key_bias),

@@ -91,7 +91,7 @@ TEST_CASE("layers of encoders compute what those of transformers compute") {
 
 TEST_CASE("attention to another sequence takes a bias of its scores") {
   const at::NoGradGuard no_grad;
-  s2s::AttentionSpec spec;
+  s2s::MultiHeadAttentionSpec spec;
   spec.width = 8;
   spec.seen_width = 6;
   spec.num_heads = 2;

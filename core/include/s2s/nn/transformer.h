@@ -29,7 +29,7 @@ at::Tensor attend_seen(const at::Tensor& q, const std::vector<SeenKeys>& seen,
                        const AttendTo& attend);
 
 /// Sizes of an attention, and the names of its projections.
-struct AttentionSpec {
+struct MultiHeadAttentionSpec {
   int64_t width = 0;       // H of the positions and of the output
   int64_t seen_width = 0;  // of the positions that are seen; 0: width
   int64_t num_heads = 1;
@@ -43,7 +43,7 @@ struct AttentionSpec {
 class MultiHeadAttention : public Block {
  public:
   /// The number of heads divides the width.
-  explicit MultiHeadAttention(const AttentionSpec& spec);
+  explicit MultiHeadAttention(const MultiHeadAttentionSpec& spec);
   ~MultiHeadAttention() override;
   /// x [B, T, H], seen [B, U, H'] -> [B, T, H]. `mask` broadcasts to [B, N, T, U]: bool, true where
   /// a position is seen; or a bias of the scores, as for relative positions, in the dtype of x;
@@ -52,7 +52,7 @@ class MultiHeadAttention : public Block {
                         const at::Tensor& mask = {});
 
  private:
-  AttentionSpec spec_;
+  MultiHeadAttentionSpec spec_;
   Linear query_, key_, value_, out_;
 };
 
@@ -61,7 +61,7 @@ enum class Activation { kGelu, kGeluTanh, kRelu, kSilu };
 
 /// Sizes of an encoder's layer, and the names of its parts. The defaults are Whisper's.
 struct EncoderLayerSpec {
-  AttentionSpec attention;
+  MultiHeadAttentionSpec attention;
   int64_t inner_width = 0;  // of the feed-forward
   Activation activation = Activation::kGelu;
   double dropout = 0;  // of the outputs of attention and feed-forward
