@@ -51,8 +51,10 @@ class NemoClasses {
   std::vector<KnownClass> known_;
 };
 
-/// The `cfg` of the class that reads model.type: config.json of its folder for the hub. Errors:
-/// [checkpoint/export] for a model that writes none, and those of the model.
-Config written_config(const Registries& registries, const ForeignExport& exported);
+/// The class as which a model of this configuration is written. Errors: [checkpoint/export] when
+/// there is none.
+ForeignClass written_class(const Registries& registries, const Config& config);
+/// Its `cfg`: config.json of its folder for the hub. Errors: those of the model.
+Config written_config(const ForeignClass& foreign, const ForeignExport& exported);
 
 }  // namespace s2s::interop

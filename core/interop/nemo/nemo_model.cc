@@ -38,11 +38,12 @@ class NemoModel {
     if (model_.find("type") != nullptr || model_.find("llm") != nullptr) return;
     if (translation_.registries == nullptr) return;
     const NemoClasses classes(*translation_.registries);
-    refuse_other_classes(classes);
     std::string key;
-    const KnownClass* const known = classes.of_keys(model_, key);
+    const KnownClass* known = of_target(classes, key);
+    if (known == nullptr) known = classes.of_keys(model_, key);
     if (known == nullptr) return;
     const Config mark = *model_.find(key);
+    model_.erase("_target_");
     note(key, mark, "model.type: " + known->type);
     set("type", Config::scalar(known->type), mark.origin());
   }
@@ -67,16 +68,18 @@ class NemoModel {
     translation_.note_read("model." + key, value, as);
   }
 
-  /// Refuses the blocks of classes that are not here, before their keys are reported one by one.
-  void refuse_other_classes(const NemoClasses& classes) const {
+  /// The class that `_target_` names, or null without one. Refuses classes that are not here,
+  /// before their keys are reported one by one.
+  const KnownClass* of_target(const NemoClasses& classes, std::string& key) const {
     const Config* const target = model_.find("_target_");
-    if (target == nullptr || !target->is_scalar()) return;
+    if (target == nullptr || !target->is_scalar()) return nullptr;
     const std::string name = target->text().substr(target->text().rfind('.') + 1);
     const KnownClass* const known = classes.named(name);
     if (known == nullptr || !known->foreign.is_read) {
       classes.throw_no_class(config_place("model._target_", *target), name);
     }
-    model_.erase("_target_");  // the keys below tell the type
+    key = "_target_";
+    return known;
   }
 
   /// pretrained_llm: a Hugging Face folder of this machine gives the language model and its

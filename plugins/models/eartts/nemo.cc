@@ -2,10 +2,13 @@
 
 #include "s2s/nemo.h"
 
+#include <ATen/ATen.h>
+
 #include <array>
 #include <filesystem>
 
 #include "duplex_model.h"
+#include "s2s/kinds/model_capabilities.h"
 
 namespace s2s::eartts {
 namespace {
@@ -134,6 +137,12 @@ Config written_config(const ForeignExport& exported) {
   return out;
 }
 
+/// The ids that delay, end and begin the voice.
+void add_control_codes(const ForeignExport&, Model& model, TensorMap& tensors) {
+  const int64_t size = find_capability<HasCodec>(model)->codec().shape().codebook_size;
+  tensors["_control_codes"] = at::tensor({size + 2, size + 1, size}, at::kLong);
+}
+
 }  // namespace
 
 std::vector<ForeignClass> foreign_classes() {
@@ -141,7 +150,8 @@ std::vector<ForeignClass> foreign_classes() {
            .marks = {{"tts_config", MarkWeight::kOwn}},
            .tensors = {{{"tts_model."}, {"stt_model."}}},
            .read = read_class,
-           .write = written_config}};
+           .write = written_config,
+           .add_tensors = add_control_codes}};
 }
 
 }  // namespace s2s::eartts
