@@ -120,7 +120,7 @@ class AnswerLines {
 /// Errors: [data/prompt].
 std::vector<std::string> prompts_of_file(const std::string& path);
 
-/// What a model that hears and writes is asked with.
+/// The inputs of a model that takes audio and writes text.
 struct AskedModel {
   const std::string& type;
   const Config& config;

@@ -29,8 +29,8 @@ int64_t num_machines(const Config& config) {
     return read_number<int64_t>(nodes->text()).value_or(0);
   }
   try {
-    const LaunchPlace place = read_launch_environment();
-    return place.launcher == Launcher::kNone ? 0 : place.size / place.local_size;
+    const LaunchEnvironment launch = read_launch_environment();
+    return launch.launcher == Launcher::kNone ? 0 : launch.size / launch.local_size;
   } catch (const Error&) {
     return 0;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// The classes of NeMo speechlm2 that models read, and how their checkpoints are told apart. A
+// The classes of NeMo speechlm2 that models read, and how their checkpoints are distinguished. A
 // checkpoint does not name its class (config.json of the hub's folder has the same `architectures`
 // for all), so the names of its tensors decide.
 
@@ -26,7 +26,7 @@ class NemoClasses {
 
   /// The class with this name, or null.
   const KnownClass* named(const std::string& name) const;
-  /// The class whose keys a block `model` has, or null. `key`: receives the key that told it.
+  /// The class whose keys a block `model` has, or null. `key`: receives that key.
   const KnownClass* of_keys(const Config& model, std::string& key) const;
   /// The class that wrote a checkpoint with these tensors, or null: it is of no class of speechlm2.
   /// `type`: the model that is preferred, if several fit.

@@ -165,12 +165,12 @@ class NemoModel {
     return decoder;
   }
 
-  /// `perception` whose class also hears words: its transducer goes to asr_decoder.
+  /// `perception` whose class also transcribes: its transducer goes to asr_decoder.
   void read_transducer(const Config& perception, const Config& archive) {
     const Config* const target = perception.find("target");
-    const bool hears_words = target != nullptr && target->is_scalar() &&
+    const bool transcribes = target != nullptr && target->is_scalar() &&
                              target->text().ends_with(".AudioTranscriptionPerceptionModule");
-    if (!hears_words || model_.find("asr_decoder") != nullptr) return;
+    if (!transcribes || model_.find("asr_decoder") != nullptr) return;
     Config decoder = transducer_of(archive);
     if (decoder.is_null()) {
       throw_not_translated("model.pretrained_asr", archive,

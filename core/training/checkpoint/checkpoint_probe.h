@@ -12,9 +12,8 @@ namespace s2s {
 /// Errors: [checkpoint/write].
 void probe_saving(const std::filesystem::path& folder);
 
-/// Why a run cannot write its folder `path`, or, with `saves`, not save checkpoints in it; "" when
-/// it can. Tries it in a folder with a name of its own, in the nearest folder that is there. Leaves
-/// nothing behind.
+/// Why a run cannot write its folder `path`, or, with `saves`, not save checkpoints in it; "" if it
+/// can. Tries it in a temporary folder of the nearest existing folder, and removes it.
 std::string place_fault(const std::filesystem::path& path, bool saves);
 
 /// "" when the disk of `folder`, or of the one that it will be in, has room for a checkpoint of at

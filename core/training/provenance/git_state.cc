@@ -99,7 +99,7 @@ struct Entry {
   bool is_skipped = false;
 };
 
-/// Reads the entry at `at`, and moves `at` behind it. Errors: std::out_of_range.
+/// Reads the entry at `at`, and moves `at` to the next one. Errors: std::out_of_range.
 Entry entry_at(std::string_view bytes, size_t& at) {
   Entry entry;
   entry.mtime_s = number_at(bytes, at + 8);

@@ -18,7 +18,7 @@ class LossSpikes {
   /// none of them does, or that is made from others than before, has other weights: a new stage of
   /// the run.
   std::string judged(double loss, const std::map<std::string, double>& terms) const;
-  /// Remembers a loss that is no spike. After a change of the weights only those behind it count.
+  /// Remembers a loss that is no spike. After a change of the weights, forgets earlier ones.
   void add(double loss, const std::map<std::string, double>& terms);
 
  private:

@@ -21,11 +21,11 @@ struct MetricsCut {
   bool is_last_odd = false;  // only the last line is invalid, as after a crash during a write
 };
 
-/// Drops the lines of steps after `steps_done` from the end, and invalid lines among those and in
-/// the 4 MiB before them, which is where a crash or a full disk can leave some. The file is read
-/// from the end, and cut where it stands; it is written anew only to drop a line in its middle, or
-/// when it has a second name, under which somebody may have kept it. `repeats_validation`: the
-/// validation after `steps_done` is done again, so that its lines go, too.
+/// Drops the lines of steps after `steps_done` from the end. Also drops invalid lines among those
+/// and in the 4 MiB before them, where a crash or a full disk can leave some. Reads the file from
+/// its end and truncates it. Rewrites it only to drop a line in its middle, or if it has a second
+/// hard link, which may be a copy to keep. `repeats_validation`: the validation after `steps_done`
+/// is repeated, so its lines are dropped, too.
 /// Errors: std::system_error, [io/line], [io/write].
 MetricsCut cut_metrics(const std::string& path, int64_t steps_done,
                        bool repeats_validation = false);

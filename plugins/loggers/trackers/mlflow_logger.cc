@@ -142,7 +142,7 @@ MlflowLogger::~MlflowLogger() {
     flush();
     write_meta(Status::kFailed);
   } catch (const std::exception&) {
-    // The run was told of the first error.
+    // The first error was already reported.
   }
 }
 

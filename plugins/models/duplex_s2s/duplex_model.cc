@@ -103,12 +103,12 @@ at::Tensor DuplexModel::add_held_text(const at::Tensor& x_BTH, const at::Tensor&
 }
 
 DuplexModel::UserChannel DuplexModel::user_channel(const at::Tensor& features_BTH,
-                                                   const at::Tensor& told_BT) {
+                                                   const at::Tensor& truth_BT) {
   UserChannel user{features_BTH, {}};
   if (user_text_ && options_.user_text.feed_back) {
     const int64_t vocab_size = parts_.llm->shape().vocab_size;
     const at::Tensor all_ids = at::arange(vocab_size, features_BTH.options().dtype(at::kLong));
-    user.words = user_text_->words(features_BTH, text_embedding(all_ids), parts_.ids, told_BT);
+    user.words = user_text_->words(features_BTH, text_embedding(all_ids), parts_.ids, truth_BT);
     const double weight = options_.user_text.features_weight;
     user.frames_BTH = (weight == 1 ? features_BTH : features_BTH * weight) + user.words.words_BTH;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Options of the duplex speech-to-speech model: the `model` block of a config, except the keys that
-// the trainer reads. Names follow NeMo's speechlm2 where it has the option.
+// Options of the duplex speech-to-speech model: the `model` block without the keys of the trainer.
+// Names follow NeMo's speechlm2 where it has the option.
 
 #include <cstdint>
 #include <optional>
@@ -54,8 +54,8 @@ struct UserTextOptions {
   }
 };
 
-/// Noise on the model's own history (teacher forcing inputs), so that the model relies on the
-/// user's audio. Training only.
+/// Noise on the history in training (teacher forcing inputs), so that the model relies on the
+/// user's audio.
 struct HistoryNoiseOptions {
   double text_dropout = 0;
   double audio_corruption = 0;
@@ -144,12 +144,12 @@ struct DuplexOptions {
 };
 
 /// Converts a NeMo speechlm2 configuration, {model, llm_config, codec, tokens}, to options of the
-/// reference mode. Errors: [model/translate] for keys that change the result and are not supported.
+/// reference mode. Errors: [model/translate] for unsupported keys that change the result.
 Config translate_nemo(const Config& foreign);
 /// NeMo's DuplexS2SModel.
 std::vector<ForeignClass> foreign_classes();
 
-/// The same model with a speech decoder in place of the audio head.
+/// The model with a speech decoder instead of the audio head.
 struct SpeechDecoderModelOptions : DuplexOptions {
   SpeechDecoderOptions speech_decoder;
   void visit(OptionVisitor& v) {
@@ -157,7 +157,7 @@ struct SpeechDecoderModelOptions : DuplexOptions {
     v("speech_decoder", speech_decoder, "transformer that predicts the codes");
   }
 };
-/// translate_nemo, and the block `speech_decoder`.
+/// translate_nemo plus the block `speech_decoder`.
 Config translate_nemo_speech_decoder(const Config& foreign);
 /// NeMo's DuplexS2SSpeechDecoderModel.
 std::vector<ForeignClass> foreign_classes_with_decoder();

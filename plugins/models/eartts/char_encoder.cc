@@ -56,7 +56,7 @@ at::Tensor CharAttention::operator()(const at::Tensor& x_NLH, const at::Tensor& 
   at::Tensor scores =
       at::matmul(query, key.transpose(2, 3)) / std::sqrt(options_.query_pre_attn_scalar);
   if (const auto cap = options_.attn_logit_softcapping) scores = (scores / *cap).tanh() * *cap;
-  // A subword may have no character: a finite number, so that its row is not NaN.
+  // A finite number, because a subword without characters would give NaN.
   const double least = std::numeric_limits<float>::lowest();
   at::Tensor weights = scores.to(at::kFloat).masked_fill(hidden_keys, least).softmax(-1);
   weights = at::dropout(weights, options_.attention_dropout, is_training());

@@ -27,7 +27,7 @@ void DuplexEarTtsOptions::visit(OptionVisitor& v) {
 
 namespace {
 
-/// Keys of NeMo's block that change results and are not there.
+/// Refuses unknown keys of NeMo's block that change results.
 void refuse_missing(const Config& model) {
   for (const char* key :
        {"text_eos_dropout_prob", "text_eos_duplicate_prob", "text_bos_dropout_prob",

@@ -7,7 +7,7 @@
 namespace s2s::eartts {
 
 Config translate_tts(Config block) {
-  // Keys of other parts of NeMo's configuration, and alternatives that are not chosen.
+  // Keys of other parts of NeMo's configuration, and unused alternatives.
   for (const char* key : {"optimizer", "lr_scheduler", "num_delay_speech_tokens"}) block.erase(key);
   for (const char* key : {"pretrained_text_name", "backbone_model_class", "backbone_config_class",
                           "force_no_audio_cond_latent_on_prompt"}) {

@@ -7,7 +7,7 @@
 namespace s2s::eartts {
 namespace {
 
-/// [B, T, 1] bool: positions that are not padding.
+/// [B, T, 1] bool: positions without padding.
 at::Tensor valid_frames(const TensorMap& tensors, const TtsInputs& inputs) {
   const auto mask = tensors.find("attention_mask");
   const auto positions = tensors.find("position_ids");

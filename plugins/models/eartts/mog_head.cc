@@ -19,8 +19,8 @@ DecoderSpec mlp_spec(int64_t hidden_size, const MogOptions& options) {
   return spec;
 }
 
-/// Sets the logits of components that may not be drawn to minus infinity.
-/// Source: transformers' TopKLogitsWarper and TopPLogitsWarper.
+/// Sets the logits of excluded components to minus infinity. Source: transformers' TopKLogitsWarper
+/// and TopPLogitsWarper.
 at::Tensor keep_top(const at::Tensor& logits, const TopComponents& top) {
   if (top.count > 0) {
     const int64_t count = std::min(top.count, logits.size(-1));

@@ -22,7 +22,7 @@ Config written_config(const ForeignExport& exported) {
   }
   Config out = nemo::listener(exported);
   nemo::copy(model, out, {"audio_locator_tag", "prompt_format", "encoder_chunk_size_seconds"});
-  out["prompt_format"];  // NeMo's generate asks for the key
+  out["prompt_format"];  // NeMo's generate needs the key
   if (nemo::is_set(model.find_path("lora.r"))) {
     out["lora"] = nemo::lora(*model.find("lora"));
     if (out.find("prevent_freeze_params") == nullptr) {

@@ -27,7 +27,7 @@ at::Tensor BookLinear::forward(const at::Tensor& x_NTI, int64_t first) {
 std::vector<HeadWeight> BookLinear::heads() {
   if (hooks() != nullptr) hooks()->use(*this);
   std::vector<HeadWeight> heads;
-  // One backward of unbind fills the whole gradient; select would make one of that size per book.
+  // unbind's backward fills the whole gradient once; select would fill one per book.
   for (const at::Tensor& book : weight.unbind(0)) {
     heads.push_back({order_ == Order::kOutputsFirst ? book : book.t().contiguous(), {}, nullptr});
   }

@@ -79,7 +79,7 @@ std::vector<std::string> texts_of(const at::Tensor& text_BT, const at::Tensor& l
   for (size_t b = 0; b < lengths.size(); ++b) {
     const at::Tensor row_T = text_BT[static_cast<int64_t>(b)];
     std::vector<int64_t> ids = to_vector(row_T.narrow(0, 0, lengths[b]));
-    std::erase(ids, tokenizer.known_special_ids().pad);  // it may be a token that decoding shows
+    std::erase(ids, tokenizer.known_special_ids().pad);  // decoding may not skip it
     texts.push_back(tokenizer.decode(ids));
   }
   return texts;

@@ -235,7 +235,7 @@ TEST_CASE("a checkpoint of another model names every difference") {
       s2s::Error);
 }
 
-TEST_CASE("missing folders and files are told apart") {
+TEST_CASE("missing folders and files are distinguished") {
   TemporaryFolder folder;
   FakeRun run;
   CHECK_THROWS_WITH_AS(s2s::load_model(folder / "none", run.model),
@@ -266,7 +266,7 @@ TEST_CASE("a checkpoint that cannot be written leaves the older ones") {
   TemporaryFolder folder;
   FakeRun run;
   const std::string first = save_step(folder.path(), run, 1);
-  // A file stands where the new folder has to be made: works for root too, unlike permissions.
+  // A file has the name of the new folder. This also works for root, unlike permissions.
   std::ofstream(folder / "blocked") << "x";
   s2s::CheckpointFolder blocked(folder / "blocked/checkpoints", {});
   CHECK_THROWS_WITH_AS(blocked.save(s2s::whole_parts(run.model), run.optimizer, {2, ""}),

@@ -30,7 +30,7 @@ at::Tensor mask(std::vector<int64_t> values) { return ids(values).to(at::kBool);
 
 }  // namespace
 
-TEST_CASE("control codes stand above the codec's alphabet") {
+TEST_CASE("control codes are above the codec's alphabet") {
   CHECK(kSpeech.bos == 10);
   CHECK(kSpeech.eos == 11);
   CHECK(kSpeech.delay == 12);
