@@ -14,18 +14,7 @@ DuplexModel::DuplexModel(DuplexOptions options, DuplexParts parts)
       speech_(parts_.codebook_size),
       perception_(std::move(parts_.encoder), options_.modality_adapter,
                   parts_.llm->shape().hidden_size) {
-  // Embedding and head are siblings of the decoder, as in NeMo's checkpoints.
-  Block& llm = *parts_.llm;
-  Block* embedding = llm.find_block("embed_tokens");
-  Block* head = llm.find_block("lm_head");
-  S2S_ASSERT(embedding != nullptr, "every backbone names its embedding embed_tokens");
-  llm.release_block("embed_tokens");
-  register_block("embed_tokens", *embedding);
-  register_block("llm", llm);
-  if (head != nullptr) {
-    llm.release_block("lm_head");
-    register_block("lm_head", *head);
-  }
+  register_language_model(*this, *parts_.llm);
   register_block("perception", perception_);
   if (!parts_.speech_decoder) register_audio_embeddings();
   if (options_.text_hold) {

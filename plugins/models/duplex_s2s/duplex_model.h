@@ -120,7 +120,6 @@ class DuplexModel : public Model,
   friend class TrainingStep;
 
   void register_audio_embeddings();
-  void rest_frozen_parts();
   /// Adds the floating-point operations of a micro-batch. `width`: frames of each row in the
   /// language model.
   void add_flops(const Batch& batch, int64_t width, BatchWeight& weight);

@@ -29,7 +29,7 @@ std::map<std::string, at::Tensor> DuplexModel::reference_outputs(
     return {{"tokens_text", greedy.tokens_text_BT}, {"tokens_audio", greedy.tokens_audio_BTK}};
   }
   train(true);
-  rest_frozen_parts();
+  rest_frozen({&perception_.encoder(), parts_.llm.get(), parts_.speech_decoder.get()});
   TrainingStep step(*this);
   // The file contains all frames of the perception; the training step truncates them.
   const EncoderOutput heard = perception_.forward(batch.source_audio_BS, batch.source_audio_lens_B);

@@ -46,7 +46,7 @@ PreparedBatch TrainingStep::prepare(const Batch& batch, EncoderOutput heard) {
   out.heard.features_BTH = out.heard.features_BTH.narrow(1, 0, width);
   out.heard.lengths_B = out.heard.lengths_B.to(at::kLong).clamp_max(width);
   code_lens_B = code_lens_B.to(at::kLong).clamp_max(width);
-  const at::Tensor tokens_BT = fit_width(batch.target_tokens_BT, width, ids.pad);
+  const at::Tensor tokens_BT = fit_columns(batch.target_tokens_BT, width, ids.pad);
   out.channels =
       make_channels(tokens_BT, codes_BTK.narrow(1, 0, width).to(at::kLong), ids, m_.speech_);
   if (m_.options_.text_shifts.any_of_agent()) {
@@ -60,7 +60,7 @@ PreparedBatch TrainingStep::prepare(const Batch& batch, EncoderOutput heard) {
   // Audio labels are one frame late, so a label's frame is the one before its column.
   out.turn_mask_BT = agent_turn_mask(tokens_BT, ids).narrow(1, 0, width - 1);
   if (m_.user_text_ && batch.source_tokens_BT.defined()) {
-    out.user_labels_BT = shift_user_text(fit_width(batch.source_tokens_BT, width, ids.pad),
+    out.user_labels_BT = shift_user_text(fit_columns(batch.source_tokens_BT, width, ids.pad),
                                          m_.options_.text_shifts, ids);
   }
   return out;
@@ -223,17 +223,6 @@ LossTerms TrainingStep::losses(const PreparedBatch& prepared, const StageWeights
   return terms;
 }
 
-namespace {
-
-void add_sum(MetricSums& sums, const std::string& name, const at::Tensor& values,
-             const at::Tensor& mask) {
-  auto& [sum, count] = sums[name];
-  sum += (values.to(at::kDouble) * mask).sum().item<double>();
-  count += mask.sum().item<double>();
-}
-
-}  // namespace
-
 MetricSums TrainingStep::sums(const PreparedBatch& prepared) {
   MetricSums sums;
   const States heads = states(prepared, /*with_noise=*/false);
@@ -298,22 +287,9 @@ BatchWeight DuplexModel::weigh(const Batch& batch) {
   return weight;
 }
 
-void DuplexModel::rest_frozen_parts() {
-  // As in NeMo, a part without trainable parameters runs in eval mode (dropout, batch statistics).
-  std::vector<Block*> parts = {&perception_.encoder(), parts_.llm.get()};
-  if (parts_.speech_decoder) parts.push_back(parts_.speech_decoder.get());
-  for (Block* part : parts) {
-    const auto parameters = part->named_parameters();
-    const bool trainable =
-        std::any_of(parameters.begin(), parameters.end(),
-                    [](const NamedTensor& p) { return p.tensor->requires_grad(); });
-    if (!trainable) part->train(false);
-  }
-}
-
 LossTerms DuplexModel::training_loss(const Batch& batch, const StepContext& context) {
   const StageWeights weights = stage_weights(options_, context.step);
-  rest_frozen_parts();
+  rest_frozen({&perception_.encoder(), parts_.llm.get(), parts_.speech_decoder.get()});
   TrainingStep step(*this);
   const PreparedBatch prepared = step.prepare(batch, weights.train_encoder);
   const bool local = options_.loss_normalization == "local" || context.loss_frames <= 0;

@@ -12,6 +12,9 @@
 
 namespace s2s::eartts {
 
+/// The sizes of a gated MLP with tanh-approximated GELU.
+DecoderSpec gelu_mlp_spec(int64_t hidden_size, int64_t intermediate_size);
+
 class CharAttention : public Block {
  public:
   explicit CharAttention(const CharEncoderOptions& options);

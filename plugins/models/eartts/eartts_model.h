@@ -41,6 +41,8 @@ std::vector<std::string> row_ids(const Batch& batch, int64_t rows);
 LossTerms terms_of(const TtsLosses& losses, int64_t micro_batches);
 /// Losses of a batch in eval mode, as sums over its speech frames.
 MetricSums sums_of(TtsCore& core, const TtsInputs& inputs, const std::vector<std::string>& ids);
+/// The losses and hidden states of a training step, for reference files.
+TensorMap reference_of(const TtsLosses& losses, const at::Tensor& valid_BT1);
 /// Counts of a batch.
 BatchWeight weight_of(const TtsOptions& options, const at::Tensor& audio_mask_BT);
 
@@ -70,6 +72,9 @@ class EarTts : public Model, public RunsReferences {
 /// Reads NeMo's `tts_config` and generation_config. Errors: [model/translate].
 Config translate_tts(Config block);
 Config translate_generation(Config generation);
+/// Copies the block `tokens` of a foreign config, with its `pieces` beside it.
+void read_tokens(const Config& foreign, Config& out);
+
 /// Reads NeMo's block, or {model, tokens, generation}.
 Config translate_eartts(const Config& foreign);
 std::unique_ptr<Model> create_eartts(const Config& model, const ModelContext& context);

@@ -86,7 +86,7 @@ Inputs SalmModel::reference_outputs(const Inputs& inputs, bool training) {
             {"val_acc", at::scalar_tensor(judged.at("acc"))}};
   }
   train(true);
-  rest_frozen_parts();
+  rest_frozen({&perception_.encoder(), parts_.llm.get()});
   SalmBatch batch{inputs.at("audios"), inputs.at("audio_lens"), inputs.at("input_ids"),
                   inputs.at("loss_mask")};
   if (const auto texts = inputs.find("transcripts"); texts != inputs.end()) {

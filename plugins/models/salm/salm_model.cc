@@ -40,13 +40,7 @@ SalmModel::SalmModel(SalmOptions options, SalmParts parts)
                   parts_.llm->shape().hidden_size),
       chunks_(chunk_sizes(options_.encoder_chunk_size_seconds, options_.encoder_min_chunk_seconds,
                           perception_.encoder().sample_rate_hz())) {
-  // The embedding is a sibling of the decoder, as in NeMo's checkpoints.
-  Block& llm = *parts_.llm;
-  Block* const embedding = llm.find_block("embed_tokens");
-  S2S_ASSERT(embedding != nullptr, "every backbone names its embedding embed_tokens");
-  llm.release_block("embed_tokens");
-  register_block("embed_tokens", *embedding);
-  register_block("llm", llm);
+  register_language_model(*this, *parts_.llm, /*with_head=*/false);
   register_block("perception", perception_);
   if (parts_.asr_decoder) register_block("asr_decoder", *parts_.asr_decoder);
 }
@@ -112,18 +106,6 @@ at::Tensor SalmModel::loss_sum(const Labeled& labeled) {
   return linear_cross_entropy(labeled.hidden_NH, head(), labeled.labels_N1);
 }
 
-void SalmModel::rest_frozen_parts() {
-  // As in NeMo, a part without trainable parameters runs in eval mode (dropout, batch statistics).
-  for (Block* part :
-       {static_cast<Block*>(&perception_.encoder()), static_cast<Block*>(parts_.llm.get())}) {
-    const auto parameters = part->named_parameters();
-    const bool trainable =
-        std::any_of(parameters.begin(), parameters.end(),
-                    [](const NamedTensor& p) { return p.tensor->requires_grad(); });
-    if (!trainable) part->train(false);
-  }
-}
-
 /// Does not run the ASR decoder, so positions of its texts are not counted.
 BatchWeight SalmModel::weigh(const Batch& batch) {
   const SalmBatch read = read_batch(batch);
@@ -142,7 +124,7 @@ BatchWeight SalmModel::weigh(const Batch& batch) {
 }
 
 LossTerms SalmModel::training_loss(const Batch& batch, const StepContext& context) {
-  rest_frozen_parts();
+  rest_frozen({&perception_.encoder(), parts_.llm.get()});
   const Prepared prepared = prepare(read_batch(batch), true);
   const at::Tensor hidden_BLH = (*parts_.llm)(prepared.embeds_BLH, SequenceInfo{});
   const bool local = options_.loss_normalization == "local" || context.loss_frames <= 0;

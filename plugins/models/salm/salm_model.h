@@ -97,7 +97,6 @@ class SalmModel : public Model,
   /// The frames of all audios [T, H]. Runs the perception even without audio, because the ranks of
   /// a sharded model run it together.
   at::Tensor frames(const SalmBatch& batch, const std::vector<int64_t>& audio_lens);
-  void rest_frozen_parts();
   void add_flops(const SalmBatch& batch, const MixedRows& rows, BatchWeight& weight);
   /// Prompts as input of the language model. transcripts_AW: as in SalmBatch. Errors:
   /// [salm/audio-count].

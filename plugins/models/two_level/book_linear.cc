@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "s2s/error.h"
+#include "s2s/model_parts.h"
 #include "s2s/nn/losses.h"
 
 namespace s2s::two_level {
@@ -61,13 +62,8 @@ void add_head_metrics(const at::Tensor& x_NH, const HeadWeight& head, const at::
   const at::Tensor labels_N1 = labels_N.unsqueeze(1).contiguous();
   const CrossEntropyRows rows = linear_cross_entropy_rows(x_NH.contiguous(), head, labels_N1);
   const at::Tensor counted_N = weights_N.gt(0);
-  const auto add = [&](const std::string& metric, const at::Tensor& values_N1) {
-    auto& [sum, count] = sums[metric];
-    sum += (values_N1.squeeze(1).to(at::kDouble) * counted_N).sum().item<double>();
-    count += counted_N.sum().item<double>();
-  };
-  add(name + "_loss", rows.loss_NK);
-  add(name + "_accuracy", rows.predicted_NK.eq(labels_N1));
+  add_sum(sums, name + "_loss", rows.loss_NK.squeeze(1), counted_N);
+  add_sum(sums, name + "_accuracy", rows.predicted_NK.eq(labels_N1).squeeze(1), counted_N);
 }
 
 void add_book_metrics(const BookLabels& books, const std::vector<HeadWeight>& heads,

@@ -8,6 +8,7 @@
 #include "s2s/batch.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/tokenizer.h"
+#include "s2s/nn/rows.h"
 
 namespace s2s::two_level {
 
@@ -36,9 +37,6 @@ CodeCount count_codes(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
 
 /// The number of rows, also of a batch with codes only.
 int64_t batch_rows(const Batch& batch);
-
-/// x [B, T'] truncated to T columns, or padded with `fill`.
-at::Tensor fit_columns(const at::Tensor& x_BT, int64_t width, int64_t fill);
 
 /// Replaces frames with codes that the codec does not have by silence_K.
 at::Tensor codec_codes(const at::Tensor& codes_BKT, const at::Tensor& silence_K, int64_t size);

@@ -57,9 +57,9 @@ TEST_CASE("channels: rows of a batch do not meet, and the given codes stay as th
 }
 
 TEST_CASE("a text channel is cut to the common width, or goes on with silence") {
-  CHECK(fit_width(ids({1, 7, 2, 0}), 2, 0).equal(ids({1, 7})));
-  CHECK(fit_width(ids({1, 7}), 4, 9).equal(ids({1, 7, 9, 9})));
-  CHECK(fit_width(ids({1, 7}), 2, 9).equal(ids({1, 7})));
+  CHECK(fit_columns(ids({1, 7, 2, 0}), 2, 0).equal(ids({1, 7})));
+  CHECK(fit_columns(ids({1, 7}), 4, 9).equal(ids({1, 7, 9, 9})));
+  CHECK(fit_columns(ids({1, 7}), 2, 9).equal(ids({1, 7})));
 }
 
 TEST_CASE("the agent's turns run from BOS to the frame of EOS, or to the end") {
