@@ -1,4 +1,4 @@
-// What is written for every class of NeMo that has these blocks.
+// Writes blocks that several classes of NeMo have.
 
 #include <initializer_list>
 #include <string>
