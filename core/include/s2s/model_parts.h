@@ -58,6 +58,21 @@ struct TokenIdOptions {
   }
 };
 
+/// model.token_loss_weight: weights of a text loss by kind of label.
+struct TokenLossWeights {
+  double pad = 1, bos = 1, eos = 1, text = 1;
+  bool all_one() const { return pad == 1 && bos == 1 && eos == 1 && text == 1; }
+  /// `weights` times those of the labels.
+  at::Tensor times(const at::Tensor& weights, const at::Tensor& labels,
+                   const SpecialIds& ids) const;
+  void visit(OptionVisitor& v) {
+    v("pad", pad, "weight of PAD labels", at_least(0));
+    v("bos", bos, "weight of BOS labels", at_least(0));
+    v("eos", eos, "weight of EOS labels", at_least(0));
+    v("text", text, "weight of all other labels", at_least(0));
+  }
+};
+
 /// The special ids of the text channel, distinct ids of the vocabulary. `tokenizer` may be null.
 /// Errors: [model/token-id].
 SpecialIds special_ids_of(const TokenIdOptions& asked, const Tokenizer* tokenizer,

@@ -3,4 +3,4 @@
 // without s2s/data.
 
 /// Which headers a plugin, or the host, was compiled with; a part of the note's C++ ABI text.
-#define S2S_SDK_FINGERPRINT "a6df0ecfb7a1"
+#define S2S_SDK_FINGERPRINT "c6a546c04826"

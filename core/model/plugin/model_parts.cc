@@ -95,6 +95,15 @@ void check_vocabulary(const Tokenizer* tokenizer, int64_t vocab_size) {
   throw_vocabulary(tokenizer->vocab_size(), vocab_size);
 }
 
+at::Tensor TokenLossWeights::times(const at::Tensor& weights, const at::Tensor& labels,
+                                   const SpecialIds& ids) const {
+  if (all_one()) return weights;
+  at::Tensor kind = at::full_like(weights, text);
+  kind = at::where(labels.eq(ids.pad), pad, kind);
+  kind = at::where(labels.eq(ids.bos), bos, kind);
+  return weights * at::where(labels.eq(ids.eos), eos, kind);
+}
+
 void register_language_model(Block& model, Block& llm, bool with_head) {
   Block* const embedding = llm.find_block("embed_tokens");
   Block* const head = with_head ? llm.find_block("lm_head") : nullptr;

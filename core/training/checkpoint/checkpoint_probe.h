@@ -8,7 +8,7 @@
 namespace s2s {
 
 /// Does what a save does, with a file of 4 KiB: creates the folder, writes, syncs, renames, links
-/// and removes. The folder `folder` (RUN/checkpoints) is gone again if it was not there.
+/// and removes. The folder `folder` (RUN/checkpoints) is removed again if it did not exist.
 /// Errors: [checkpoint/write].
 void probe_saving(const std::filesystem::path& folder);
 

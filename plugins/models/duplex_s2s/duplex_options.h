@@ -16,18 +16,6 @@
 
 namespace s2s::duplex_s2s {
 
-/// Weights of the text loss by kind of label.
-struct TokenLossWeights {
-  double pad = 1, bos = 1, eos = 1, text = 1;
-  bool all_one() const { return pad == 1 && bos == 1 && eos == 1 && text == 1; }
-  void visit(OptionVisitor& v) {
-    v("pad", pad, "weight of PAD labels", at_least(0));
-    v("bos", bos, "weight of BOS labels", at_least(0));
-    v("eos", eos, "weight of EOS labels", at_least(0));
-    v("text", text, "weight of all other text labels", at_least(0));
-  }
-};
-
 /// An auxiliary head on the encoder that predicts the user's words. Off in the reference mode.
 struct UserTextOptions {
   bool enabled = false;

@@ -146,16 +146,9 @@ at::Tensor TrainingStep::valid_mask(const PreparedBatch& prepared) const {
 at::Tensor TrainingStep::text_row_weights(const PreparedBatch& prepared) const {
   const TokenLossWeights& by_kind = m_.options_.token_loss_weight;
   if (!m_.options_.mask_padding && by_kind.all_one()) return {};
-  at::Tensor weights = valid_mask(prepared).to(at::kFloat);
-  if (!by_kind.all_one()) {
-    const at::Tensor& labels = prepared.channels.text_labels_BT;
-    const SpecialIds& ids = m_.parts_.ids;
-    at::Tensor kind = at::full_like(weights, by_kind.text);
-    kind = at::where(labels.eq(ids.pad), by_kind.pad, kind);
-    kind = at::where(labels.eq(ids.bos), by_kind.bos, kind);
-    weights = weights * at::where(labels.eq(ids.eos), by_kind.eos, kind);
-  }
-  return weights.reshape({-1, 1});
+  return by_kind
+      .times(valid_mask(prepared).to(at::kFloat), prepared.channels.text_labels_BT, m_.parts_.ids)
+      .reshape({-1, 1});
 }
 
 at::Tensor TrainingStep::audio_row_weights(const PreparedBatch& prepared) const {

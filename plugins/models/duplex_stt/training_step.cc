@@ -90,14 +90,7 @@ PreparedBatch TrainingStep::prepare(const Batch& batch) {
 
 at::Tensor TrainingStep::label_weights(const at::Tensor& labels_BT,
                                        const at::Tensor& mask_BT) const {
-  const TokenLossWeights& by_kind = options_.token_loss_weight;
-  at::Tensor weights = mask_BT.to(at::kFloat);
-  if (by_kind.all_one()) return weights;
-  const SpecialIds& ids = m_.parts().ids;
-  at::Tensor kind = at::full_like(weights, by_kind.text);
-  kind = at::where(labels_BT.eq(ids.eos), by_kind.eos, kind);
-  kind = at::where(labels_BT.eq(ids.bos), by_kind.bos, kind);
-  return weights * at::where(labels_BT.eq(ids.pad), by_kind.pad, kind);
+  return options_.token_loss_weight.times(mask_BT.to(at::kFloat), labels_BT, m_.parts().ids);
 }
 
 at::Tensor TrainingStep::input_embeds(const PreparedBatch& prepared) {

@@ -36,17 +36,13 @@ Config written_config(const ForeignExport& exported) {
 
 Config translate_nemo(const Config& foreign) {
   const Config& model = required_key(foreign, "model", "options");
-  const Config& perception = required_key(model, "perception", "model");
   Config out = Config::map();
-  out["llm"] = translate_llm_config(required_key(foreign, "llm_config", "options"));
-  translate_perception(perception, "fastconformer", out);
-  if (const Config* tokens = foreign.find("tokens")) out["tokens"] = *tokens;
+  nemo::read_listener(foreign, out);
   for (const char* key : {"audio_locator_tag", "encoder_chunk_size_seconds", "prompt_format",
                           "asr_decoder", "asr_transcript_drop_prob"}) {
     if (const Config* value = model.find(key)) out[key] = *value;
   }
-  out["encoder_min_chunk_seconds"] = Config::scalar(min_chunk_seconds(perception));
-  out["loss_normalization"] = Config::scalar("local");
+  out["encoder_min_chunk_seconds"] = Config::scalar(min_chunk_seconds(*model.find("perception")));
   return out;
 }
 
