@@ -56,9 +56,5 @@ class FreezeRules {
 
 /// Freezes the parameters that the rules select. Errors: [config/nothing-trainable].
 void freeze_parameters(Block& model, const FreezeRules& rules);
-/// The same for patterns. Returns the patterns that match no parameter. Errors: [config/pattern],
-/// [config/nothing-trainable].
-std::vector<std::string> freeze_parameters(Block& model, const std::vector<std::string>& freeze,
-                                           const std::vector<std::string>& keep);
 
 }  // namespace s2s
