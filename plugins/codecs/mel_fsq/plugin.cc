@@ -1,6 +1,7 @@
 #include "s2s/plugin.h"
 
 #include "mel_fsq.h"
+#include "s2s/model_parts.h"
 
 namespace s2s::mel_fsq {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "rvq_vae.h"
 #include "rvq_vae_errors.h"
+#include "s2s/model_parts.h"
 #include "s2s/nn/weights.h"
 
 namespace s2s::rvq_vae {
