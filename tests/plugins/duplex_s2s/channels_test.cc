@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "s2s/kinds/tokenizer.h"
+#include "s2s/nn/rows.h"
 
 using namespace s2s;
 using namespace s2s::duplex_s2s;
