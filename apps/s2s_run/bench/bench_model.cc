@@ -72,8 +72,8 @@ struct StepTimes {
   std::vector<double> forward, backward, optimizer, whole;
 };
 
-/// Where one step begins and what it has behind it. Read when the device has done all steps: until
-/// then the host does not wait.
+/// The moments of one step. They are read after the device has completed all steps, so that the
+/// host does not wait before.
 struct StepMoments {
   Moment start, zeroed, forward, backward, done;
 };

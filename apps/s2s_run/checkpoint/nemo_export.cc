@@ -67,7 +67,7 @@ struct NemoExport::Parts {
     checked.check().findings.throw_if_any();
     builder = std::make_unique<RunBuilder>(checked.check().written, checked.registries(), warnings);
     tokenizer = builder->tokenizer(arguments.checkpoint);
-    model = builder->described_model(tokenizer.get(), arguments.checkpoint);
+    model = builder->meta_model(tokenizer.get(), arguments.checkpoint);
     llm = llm_config_of(*model);
     stops = stop_ids_of(arguments.checkpoint, checked.registries());
     if (!llm.is_null()) set_stop_ids(stops, llm);

@@ -33,7 +33,7 @@ NemoClasses::NemoClasses(const Registries& registries) {
       const Component<Model>& model = registries.get<Model>(type);
       if (model.foreign == nullptr) continue;
       for (ForeignClass& foreign : model.foreign()) known_.push_back({type, std::move(foreign)});
-    } catch (const Error&) {  // whoever asks for this model gets the message
+    } catch (const Error&) {  // building this model reports the error
     }
   }
 }

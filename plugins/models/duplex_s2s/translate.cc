@@ -57,14 +57,11 @@ void add_unused_parts(const ForeignExport& exported, Model& model, TensorMap& te
 Config translate_nemo(const Config& foreign) {
   const Config& model = required_key(foreign, "model", "options");
   Config out = Config::map();
-  out["llm"] = translate_llm_config(required_key(foreign, "llm_config", "options"));
-  translate_perception(required_key(model, "perception", "model"), "fastconformer", out);
+  nemo::read_listener(foreign, out);
   out["codec"] = required_key(foreign, "codec", "options");
-  if (const Config* tokens = foreign.find("tokens")) out["tokens"] = *tokens;
   for (const char* key : {"text_loss_weight", "audio_loss_weight", "duplex_user_channel_weight"}) {
     if (const Config* value = model.find(key)) out[key] = *value;
   }
-  out["loss_normalization"] = Config::scalar("local");
   out["mask_padding"] = Config::scalar("false");
   return out;
 }

@@ -1,4 +1,4 @@
-// NeMo's DuplexEARTTS: what its configuration and its checkpoints have.
+// Configuration and checkpoints of NeMo's DuplexEARTTS.
 
 #include "s2s/nemo.h"
 
@@ -31,7 +31,7 @@ constexpr std::array kKeys = {
     no_effect("model.tts_config.cas_config.backbone_config_class", "", "null"),
 };
 
-/// The block of the codec: codec_config and the file of pretrained_audio_codec.
+/// Reads the codec: codec_config and the file of pretrained_audio_codec.
 void read_codec(ConfigTranslation& translation) {
   Config& model = translation.config["model"];
   const Config* const found = model.find("codec_config");
@@ -50,8 +50,8 @@ void read_codec(ConfigTranslation& translation) {
   model.erase("pretrained_audio_codec");
 }
 
-/// A folder of this machine gives the tokenizer and, where the speech model reads them, the
-/// embeddings of the texts.
+/// Reads the tokenizer and, if the speech model needs them, the text embeddings from a local
+/// folder.
 void read_text_model(ConfigTranslation& translation) {
   Config& model = translation.config["model"];
   const Config* const found = model.find("pretrained_lm_name");
@@ -83,7 +83,7 @@ void read_class(ConfigTranslation& translation) {
   translation.take(kKeys);
 }
 
-/// The rate of the speech, which is the codec's wherever it is written.
+/// The sample rate of the speech, which is always the codec's.
 Config speech_rate(const ForeignExport& exported) {
   for (const char* key : {"model.codec.sample_rate", "data.target_sample_rate"}) {
     const Config* const rate = exported.config.find_path(key);

@@ -90,7 +90,7 @@ TEST_CASE("a class that is not read is refused with those that are") {
   }
 }
 
-TEST_CASE("a stranger's checkpoint is told by its tensors") {
+TEST_CASE("a stranger's checkpoint is recognized by its tensors") {
   const s2s::test::TemporaryFolder folder;
   const std::string file = folder / "model.safetensors";
   s2s::write_safetensors(file, {{"acme_encoder.weight", at::zeros({2})}});
