@@ -4,18 +4,19 @@
 #include <ATen/record_function.h>
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "s2s/scores/turn_taking.h"
+
 namespace s2s::run {
 
-StepClock::StepClock(Block& model, at::Device device, bool processor_time)
+StepClock::StepClock(Block* model, at::Device device, bool processor_time)
     : device_(device), processor_time_(processor_time) {
   const auto add = [&](const char* path, Hook hook) {
-    Block* const block = model.find_block(path);
+    Block* const block = model == nullptr ? nullptr : model->find_block(path);
     if (block == nullptr || block->hooks() != nullptr) return;
     block->set_hooks(this);
     blocks_.push_back(block);
@@ -156,28 +157,6 @@ std::vector<OpTime> OpProfile::sorted() const {
   return out;
 }
 
-namespace {
-
-std::atomic<int64_t> operator_count;
-
-std::unique_ptr<at::ObserverContext> count_operator(const at::RecordFunction&) {
-  ++operator_count;
-  return nullptr;
-}
-
-}  // namespace
-
-// Backward passes on other threads inherit the callbacks of the thread that started them.
-OperatorCount::OperatorCount() {
-  operator_count = 0;
-  handle_ = at::addThreadLocalCallback(
-      at::RecordFunctionCallback(count_operator).scopes({at::RecordScope::FUNCTION}));
-}
-
-OperatorCount::~OperatorCount() { at::removeCallback(handle_); }
-
-int64_t OperatorCount::value() const { return operator_count; }
-
 nlohmann::ordered_json split_json(const StepClock& clock) {
   nlohmann::ordered_json out;
   for (const auto& [name, seconds] : clock.medians()) out[name] = 1000 * seconds;
@@ -195,11 +174,6 @@ nlohmann::ordered_json ops_json(const OpProfile& profile, int64_t count, int64_t
   return out;
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
+double median(std::vector<double> values) { return percentile(std::move(values), 50).value_or(0); }
 
 }  // namespace s2s::run
