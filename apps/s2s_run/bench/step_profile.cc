@@ -43,21 +43,27 @@ void StepClock::mark(const std::string& name) {
   if (std::find(order_.begin(), order_.end(), name) == order_.end()) order_.push_back(name);
 }
 
+void StepClock::wait() const {
+  if (!steps_.empty()) steps_.back().back().at.since(steps_.front().front().at);
+}
+
 std::vector<double> StepClock::step_s() const {
+  wait();
   std::vector<double> out;
   for (const auto& marks : steps_) {
-    if (marks.size() > 1) out.push_back(marks.back().at.since(marks.front().at));
+    if (marks.size() > 1) out.push_back(marks.back().at.since_passed(marks.front().at));
   }
   return out;
 }
 
 std::vector<std::pair<std::string, double>> StepClock::medians() const {
+  wait();
   std::vector<std::map<std::string, double>> steps;
   for (const auto& marks : steps_) {
     if (marks.size() == 1) continue;  // started but not run
     steps.emplace_back();
     for (size_t i = 1; i < marks.size(); ++i) {
-      steps.back()[marks[i].name] += marks[i].at.since(marks[i - 1].at);
+      steps.back()[marks[i].name] += marks[i].at.since_passed(marks[i - 1].at);
     }
   }
   std::vector<std::pair<std::string, double>> out;

@@ -47,6 +47,8 @@ class StepClock : public BlockHooks {
     Moment at;
   };
   void mark_gradient(const at::Tensor& x, const std::string& name);
+  /// Until the device has passed the last mark, and so all of them.
+  void wait() const;
 
   std::map<const Block*, Hook> hooks_;
   std::vector<Block*> blocks_;
