@@ -2,6 +2,8 @@
 // for developers. s2s-run becomes s2s-bench for the latter and leaves its command line as it is.
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "base/threads.h"
 #include "benchmark/commands/commands.h"

@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/io_errors.h"
 #include "base/machine.h"
