@@ -43,6 +43,9 @@ constexpr std::pair<std::string_view, const char*> kExamples[] = {
     {"runs compare", "s2s-run runs compare runs/my runs/other --html compare.html"},
     {"doctor", "s2s-run doctor --folder runs"},
     {"explain", "s2s-run explain config/type"},
+    {"bench",
+     "s2s-run bench train my.yaml\n"
+     "Developers have more, in s2s-bench: data, fault, llm, model, parallel."},
     {"bench llm", "s2s-run bench llm --preset tiny --device cpu --positions 128"},
     {"plugin list", "s2s-run plugin list --kind llm"},
     {"plugin inspect", "s2s-run plugin inspect llama"},

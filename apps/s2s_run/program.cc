@@ -95,8 +95,13 @@ Error command_error(const CLI::App& group, const std::vector<std::string>& left_
   }
   const bool is_launch = group.get_name() == "launch";
   if (is_launch) message += "\n  write:     " + group_name + " local -n RANKS -- train FILE.yaml";
-  return {ExitCode::kUsage, "usage/command",
-          message + "\n  known:     " + known + "\n  see:       " + group_name + " --help"};
+  message += "\n  known:     " + known;
+  if (group.get_name() == "bench" && known.find("llm") == std::string::npos) {
+    message +=
+        "\n  next:      build the benchmarks of developers (data, fault, llm, model, parallel): "
+        "bash core/setup.sh --tests";
+  }
+  return {ExitCode::kUsage, "usage/command", message + "\n  see:       " + group_name + " --help"};
 }
 
 /// For an error of a GPU, its memory from LibTorch's message; otherwise the machine's memory.

@@ -6,7 +6,7 @@
 
 namespace s2s::run {
 
-void setup_bench(const Command& program);
+Command setup_bench(const Command& program);
 void setup_completion(const Command& program);
 void setup_compare(const Command& program);
 void setup_config(const Command& program);
@@ -48,6 +48,7 @@ Command setup_plugin_notes(const Command& program);
 void add_config_option(const Command& command, std::string& config);
 void add_allow_commands(const Command& command);
 
-void setup_subcommands(const Command& program);
+/// What runs of configurations ask of the program.
+void prepare_runs(Invocation& invocation);
 
 }  // namespace s2s::run

@@ -55,7 +55,7 @@ TEST_CASE("bash completes commands, options and their choices") {
                                         {"data synth --seed 3 --plugin-p", "--plugin-path "},
                                         {"--plugin-path data tra", "train "},
                                         {"help data sh", "shar "},
-                                        {"bench fault kil", "kill "},
+                                        {"bench tra", "train "},
                                         {"completion \"\"", "bash zsh fish man "},
                                         {"new --template \"\"", "tiny demo "},
                                         {"launch local -n 2 -- data synth --format w", "wav "}}) {

@@ -6,7 +6,7 @@
 #
 #   bash tests/gpu/pack.sh [--build DIR] [--out DIR] [--tests "NAME..."]
 #
-#   --build DIR        a build tree with its target `product` built (default: build)
+#   --build DIR        a build tree with `product` and `s2s-bench` built (default: build)
 #   --out DIR          where the bundle goes; what an earlier call left there is replaced
 #                      (default: dist/gpu)
 #   --tests "NAME..."  test programs to carry, as far as they are built (default: those that say
@@ -48,16 +48,16 @@ require() {
     fail build "'$build' is no build tree (no CMakeCache.txt); run 'bash core/setup.sh'"
   build=$(cd "$build" && pwd)
   local file
-  for file in bin/s2s-run lib/libs2s_{data,core,run}.so lib/s2s/plugins; do
+  for file in bin/s2s-{run,bench} lib/libs2s_{data,core,run,bench}.so lib/s2s/plugins; do
     [ -e "$build/$file" ] ||
-      fail build "'$build' has no $file; run 'cmake --build $build --target product'"
+      fail build "'$build' has no $file; run 'cmake --build $build --target product s2s-bench'"
   done
   torch_root=$(sed -n 's|^S2S_TORCH_ROOT:[A-Z]*=||p' "$build/CMakeCache.txt")
 }
 
 copy_program() {
   mkdir -p "$stage"/build/{bin,lib/s2s}
-  cp "$build/bin/s2s-run" "$stage/build/bin/"
+  cp "$build"/bin/s2s-{run,bench} "$stage/build/bin/"
   # Names of older versions stay in a build tree.
   local library
   for library in "$build"/lib/libs2s_*.so; do

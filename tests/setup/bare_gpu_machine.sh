@@ -5,7 +5,7 @@
 #
 #   sudo bash tests/setup/bare_gpu_machine.sh [OPTION...] [FOLDER [PHASE...]]
 #
-#   --build DIR   a build with its target `product` and the test programs to carry (default: build)
+#   --build DIR   a build with `product`, `s2s-bench` and the programs to carry (default: build)
 #   --nvidia DIR  the folder `nvidia` of an installed torch 2.11.0 wheel, mounted read-only, instead
 #                 of a download of CUDA's libraries (2.7 GB), which that wheel's import needs
 #   --keep        leaves the system for the next call, which then uses it; it is removed otherwise

@@ -65,12 +65,13 @@ expect 1 "codec:mimi has no reference file there" \
 echo hf_llama_gone > "$scratch/names"
 expect 1 "hf_llama_gone: no reference file" "${report[@]}" references "$data" "$scratch/names"
 
-[ -x "$build/bin/s2s-run" ] || fail "no $build/bin/s2s-run; build the target product"
+[ -x "$build/bin/s2s-bench" ] || fail "no $build/bin/s2s-bench; build product and s2s-bench"
 bash "$pack" --build "$build" --out "$scratch/gpu" > "$scratch/said" 2>&1 ||
   fail "pack.sh: $(cat "$scratch/said")"
 (cd "$scratch/gpu" && sha256sum --quiet -c SHA256SUMS) || fail "SHA256SUMS is wrong"
 tar -tJf "$scratch/gpu/bundle.tar.xz" > "$scratch/names"
-for name in bundle.json build/bin/s2s-run build/lib/libs2s_run.so build/lib/s2s/plugins/ \
+for name in bundle.json build/bin/s2s-run build/bin/s2s-bench build/lib/libs2s_run.so \
+    build/lib/libs2s_bench.so build/lib/s2s/plugins/ \
     configs/tiny.yaml runs/tiny-data/train.jsonl tests/gpu/report.py tests/gpu/references.txt \
     tests/gpu/phases.sh tests/device/on_device.txt tests/benchmark/duplex_41m.json; do
   grep -qxF "./$name" "$scratch/names" || fail "the bundle lacks $name"

@@ -10,13 +10,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "run/run_processes.h"
 #include "s2s/kinds/communicator.h"
-#include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/command_ranks.h"
 #include "s2s_run/bench/step_profile.h"
 #include "s2s_run/columns.h"
-#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 namespace {
@@ -180,31 +177,23 @@ struct Measurement {
   double gigabytes_per_s() const { return static_cast<double>(num_bytes) / median_s / 1e9; }
 };
 
-/// All-reduces a number over all ranks; waits for the device.
-double everywhere(Communicator& world, double value, Reduction reduction) {
-  const at::Tensor tensor =
-      at::full({1}, value, at::TensorOptions(world.device_type()).dtype(at::kDouble));
-  world.all_reduce(tensor, reduction, "bench").wait();
-  return tensor.item<double>();
-}
-
 Measurement measure(CollectiveCase& measured, Communicator& world, int64_t repeats) {
   using Clock = std::chrono::steady_clock;
   Measurement out{measured.name(), measured.num_bytes(), 0, measured.bus_factor(), false};
   measured.fill();
   measured.run();
-  out.is_right = everywhere(world, measured.is_right() ? 1 : 0, Reduction::kMin) > 0;
+  out.is_right = over_ranks(world, measured.is_right() ? 1 : 0, Reduction::kMin) > 0;
   std::vector<double> times;
   for (int64_t i = 0; i < kWarmUps + repeats; ++i) {
     measured.fill();
-    everywhere(world, 0, Reduction::kMax);  // synchronizes the start
+    over_ranks(world, 0, Reduction::kMax);  // synchronizes the start
     const Clock::time_point begin = Clock::now();
     measured.run();
-    if (world.device_type() != at::kCPU) everywhere(world, 0, Reduction::kMax);
+    if (world.device_type() != at::kCPU) over_ranks(world, 0, Reduction::kMax);
     const double taken = std::chrono::duration<double>(Clock::now() - begin).count();
     if (i >= kWarmUps) times.push_back(taken);
   }
-  out.median_s = everywhere(world, median(times), Reduction::kMax);
+  out.median_s = over_ranks(world, median(times), Reduction::kMax);
   return out;
 }
 
@@ -279,18 +268,22 @@ void print_tables(const RunProcesses& processes, const std::string& communicator
 std::vector<AgreedFact> spec_of(const BenchCollectivesArguments& arguments) {
   std::string sizes;
   for (const uint64_t bytes : arguments.sizes) sizes += std::to_string(bytes) + " ";
-  return {{"--communicator", arguments.communicator},
+  return {{"--communicator", arguments.ranks.communicator},
           {"--size", sizes},
           {"--repeats", std::to_string(arguments.repeats)}};
 }
 
 }  // namespace
 
+double over_ranks(Communicator& world, double value, Reduction reduction) {
+  const at::Tensor tensor =
+      at::full({1}, value, at::TensorOptions(world.device_type()).dtype(at::kDouble));
+  world.all_reduce(tensor, reduction, "bench").wait();
+  return tensor.item<double>();
+}
+
 int bench_collectives(const BenchCollectivesArguments& arguments, const Invocation& invocation) {
-  const RendezvousSettings settings = {milliseconds(arguments.start_timeout_s),
-                                       milliseconds(arguments.timeout_s)};
-  const CommandRanks ranks(invocation, arguments.communicator, spec_of(arguments), settings,
-                           {.folder = arguments.record_folder});
+  const CommandRanks ranks(invocation, arguments.ranks, spec_of(arguments));
   const RunProcesses& processes = ranks.processes();
   Communicator& world = processes.world();
   const std::vector<Measurement> measurements =
@@ -299,9 +292,9 @@ int bench_collectives(const BenchCollectivesArguments& arguments, const Invocati
                                      [](const Measurement& m) { return m.is_right; });
   if (processes.is_first()) {
     if (invocation.json) {
-      std::cout << to_json(processes, arguments.communicator, measurements).dump(2) << '\n';
+      std::cout << to_json(processes, arguments.ranks.communicator, measurements).dump(2) << '\n';
     } else {
-      print_tables(processes, arguments.communicator, measurements);
+      print_tables(processes, arguments.ranks.communicator, measurements);
     }
     if (processes.launch().launcher == Launcher::kNone) {
       std::cerr << "one process without a launcher; to use several: s2s-run launch local -n 2 -- "

@@ -12,7 +12,6 @@
 #include "run/run_processes.h"
 #include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/step_profile.h"
-#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 namespace {
@@ -104,7 +103,7 @@ int bench_train(const BenchTrainArguments& arguments, const Invocation& invocati
   const RunParts parts = build_training(setup, *processes, build_strategy(setup, *processes));
   fit_codec_of(parts, builder);
 
-  StepClock clock(*parts.model, builder.device(), arguments.processor_time);
+  StepClock clock(parts.model.get(), builder.device(), arguments.processor_time);
   ClockedStrategy strategy(*parts.strategy, clock);
   TrainerSettings settings = trainer_settings(builder);
   settings.max_steps = arguments.from_step + kWarmUpSteps + arguments.steps;

@@ -4,18 +4,19 @@
 #include <ATen/record_function.h>
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "s2s/scores/turn_taking.h"
+
 namespace s2s::run {
 
-StepClock::StepClock(Block& model, at::Device device, bool processor_time)
+StepClock::StepClock(Block* model, at::Device device, bool processor_time)
     : device_(device), processor_time_(processor_time) {
   const auto add = [&](const char* path, Hook hook) {
-    Block* const block = model.find_block(path);
+    Block* const block = model == nullptr ? nullptr : model->find_block(path);
     if (block == nullptr || block->hooks() != nullptr) return;
     block->set_hooks(this);
     blocks_.push_back(block);
@@ -42,21 +43,27 @@ void StepClock::mark(const std::string& name) {
   if (std::find(order_.begin(), order_.end(), name) == order_.end()) order_.push_back(name);
 }
 
+void StepClock::wait() const {
+  if (!steps_.empty()) steps_.back().back().at.since(steps_.front().front().at);
+}
+
 std::vector<double> StepClock::step_s() const {
+  wait();
   std::vector<double> out;
   for (const auto& marks : steps_) {
-    if (marks.size() > 1) out.push_back(marks.back().at.since(marks.front().at));
+    if (marks.size() > 1) out.push_back(marks.back().at.since_passed(marks.front().at));
   }
   return out;
 }
 
 std::vector<std::pair<std::string, double>> StepClock::medians() const {
+  wait();
   std::vector<std::map<std::string, double>> steps;
   for (const auto& marks : steps_) {
     if (marks.size() == 1) continue;  // started but not run
     steps.emplace_back();
     for (size_t i = 1; i < marks.size(); ++i) {
-      steps.back()[marks[i].name] += marks[i].at.since(marks[i - 1].at);
+      steps.back()[marks[i].name] += marks[i].at.since_passed(marks[i - 1].at);
     }
   }
   std::vector<std::pair<std::string, double>> out;
@@ -156,28 +163,6 @@ std::vector<OpTime> OpProfile::sorted() const {
   return out;
 }
 
-namespace {
-
-std::atomic<int64_t> operator_count;
-
-std::unique_ptr<at::ObserverContext> count_operator(const at::RecordFunction&) {
-  ++operator_count;
-  return nullptr;
-}
-
-}  // namespace
-
-// Backward passes on other threads inherit the callbacks of the thread that started them.
-OperatorCount::OperatorCount() {
-  operator_count = 0;
-  handle_ = at::addThreadLocalCallback(
-      at::RecordFunctionCallback(count_operator).scopes({at::RecordScope::FUNCTION}));
-}
-
-OperatorCount::~OperatorCount() { at::removeCallback(handle_); }
-
-int64_t OperatorCount::value() const { return operator_count; }
-
 nlohmann::ordered_json split_json(const StepClock& clock) {
   nlohmann::ordered_json out;
   for (const auto& [name, seconds] : clock.medians()) out[name] = 1000 * seconds;
@@ -195,11 +180,6 @@ nlohmann::ordered_json ops_json(const OpProfile& profile, int64_t count, int64_t
   return out;
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
+double median(std::vector<double> values) { return percentile(std::move(values), 50).value_or(0); }
 
 }  // namespace s2s::run

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/moment.h"
 #include "s2s/nn/block.h"
-#include "s2s_run/bench/bench_device.h"
 
 namespace s2s::run {
 
@@ -17,10 +17,10 @@ namespace s2s::run {
 /// steps, so that the host does not wait in between.
 class StepClock : public BlockHooks {
  public:
-  /// Sets the hooks of `model`, which must stay alive while steps run. `processor_time`: count CPU
-  /// time of this thread instead of wall time, so that other load on the machine does not matter
-  /// (CPU only).
-  StepClock(Block& model, at::Device device, bool processor_time);
+  /// Sets the hooks of `model`, which must stay alive while steps run; null: only `mark` does.
+  /// `processor_time`: count CPU time of this thread instead of wall time, so that other load on
+  /// the machine does not matter (CPU only).
+  StepClock(Block* model, at::Device device, bool processor_time);
   ~StepClock() override;
 
   void start();
@@ -47,6 +47,8 @@ class StepClock : public BlockHooks {
     Moment at;
   };
   void mark_gradient(const at::Tensor& x, const std::string& name);
+  /// Until the device has passed the last mark, and so all of them.
+  void wait() const;
 
   std::map<const Block*, Hook> hooks_;
   std::vector<Block*> blocks_;
@@ -75,21 +77,6 @@ class OpProfile {
 
   /// Most expensive first. Waits for the device.
   std::vector<OpTime> sorted() const;
-
- private:
-  unsigned long handle_;
-};
-
-/// Counts the operators of this thread, and of the backward passes that it starts, during its
-/// lifetime. Nested operators count too. Only one may exist at a time.
-class OperatorCount {
- public:
-  OperatorCount();
-  ~OperatorCount();
-  OperatorCount(const OperatorCount&) = delete;
-  OperatorCount& operator=(const OperatorCount&) = delete;
-
-  int64_t value() const;
 
  private:
   unsigned long handle_;

@@ -38,7 +38,7 @@ constexpr const char* kBashOptions = R"(    esac
     case "$command" in
 )";
 
-constexpr const char* kBashPositionals = R"(    esac
+constexpr const char* kBashCommands = R"(    esac
   else
     case "$command $position" in
 )";
@@ -96,33 +96,25 @@ std::string bash_options(const CommandSpec& command) {
   return bash_row(command.words, names);
 }
 
-std::string bash_positionals(const CommandSpec& command) {
-  if (!command.commands.empty()) {
-    std::vector<std::string> names;
-    for (const CommandSpec& below : command.commands) names.push_back(below.name);
-    if (command.words.empty()) names.emplace_back("help");
-    return bash_row(command.words + " 0", names);
-  }
-  std::string text;
-  size_t position = 0;
-  for (const OptionSpec& option : command.positionals()) {
-    const std::string place = command.words + " " + std::to_string(position++);
-    if (!option.choices.empty()) text += bash_row(place, option.choices);
-  }
-  return text;
+std::string bash_commands(const CommandSpec& command) {
+  if (command.commands.empty()) return "";
+  std::vector<std::string> names;
+  for (const CommandSpec& below : command.commands) names.push_back(below.name);
+  if (command.words.empty()) names.emplace_back("help");
+  return bash_row(command.words + " 0", names);
 }
 
 }  // namespace
 
 std::string bash_completion(const CommandSpec& program) {
-  std::string values, options, positionals;
+  std::string values, options, commands;
   for (const CommandSpec* command : flattened(program)) {
     values += bash_values(*command);
     options += bash_options(*command);
-    positionals += bash_positionals(*command);
+    commands += bash_commands(*command);
   }
   return kBashHead + bash_walk(program) + kBashAsk + values + kBashOptions + options +
-         kBashPositionals + positionals + kBashTail;
+         kBashCommands + commands + kBashTail;
 }
 
 }  // namespace s2s::run

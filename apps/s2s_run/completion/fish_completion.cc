@@ -76,11 +76,6 @@ std::string fish_command(const CommandSpec& command) {
     text += at + " -f -a " + below.name + " -d " + fish_quoted(below.description) + "\n";
   }
   if (command.words.empty()) text += at + " -f -a help -d 'print the help of a command'\n";
-  for (const OptionSpec& option : command.positionals()) {
-    if (option.choices.empty()) continue;
-    text += at + " -f -a " + fish_quoted(joined(option.choices, " ")) + " -d " +
-            fish_quoted(option.description) + "\n";
-  }
   for (const OptionSpec& option : command.all_options()) text += fish_option(at, option);
   return text;
 }

@@ -74,7 +74,6 @@ std::string roff_option(const OptionSpec& option) {
     text += option.is_positional ? roff_italic(name) : roff_bold(name);
   }
   if (option.takes_value()) text += " " + roff_value(option);
-  if (option.is_positional && !option.choices.empty()) text += " " + roff_value(option);
   if (option.is_repeated) text += " ...";
   std::string about = option.description;
   if (option.is_required && !option.is_positional) about += " (required)";

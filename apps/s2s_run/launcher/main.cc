@@ -1,6 +1,6 @@
-// The program s2s-run. Loading LibTorch takes a third of a second, and some commands do not need
-// it. Commands that only read plugins' notes, and commands that start other processes, run here.
-// For all others this opens libs2s_run.so.
+// The programs s2s-run and s2s-bench (tests/benchmark/commands). Loading LibTorch takes a third of
+// a second, and some commands do not need it. Commands that only read plugins' notes, and commands
+// that start other processes, run here. For all others this opens libs2s_run.so or libs2s_bench.so.
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -26,14 +26,16 @@ namespace s2s::run {
 
 namespace {
 
-/// The first two words of the command.
+constexpr const char* kBench = "s2s-bench";
+
+/// The first two words of the command; `help` is none.
 std::vector<std::string> command_words(int argc, char** argv) {
   std::vector<std::string> words;
   for (int i = 1; i < argc && words.size() < 2; ++i) {
     const std::string word = argv[i];
     if (word == "--plugin-path") {
       ++i;
-    } else if (!word.starts_with("-")) {
+    } else if (!word.starts_with("-") && (word != "help" || !words.empty())) {
       words.push_back(word);
     }
   }
@@ -65,6 +67,16 @@ bool reads_notes_only(int argc, char** argv) {
   if (std::any_of(argv + 1, argv + argc, reads_config)) return false;
   const std::vector<std::string> words = command_words(argc, argv);
   return words.size() == 2 && words[0] == "plugin" && (words[1] == "list" || words[1] == "path");
+}
+
+/// Becomes s2s-bench for the benchmarks of developers, which a build tree with tests has beside
+/// this program. Returns where there is none, and for other commands.
+void become_bench(int argc, char** argv) {
+  const std::vector<std::string> words = command_words(argc, argv);
+  if (words.size() < 2 || words[0] != "bench") return;
+  if (words[1] == "train" || words[1] == "collectives") return;
+  std::filesystem::path program = this_executable();
+  if (program.filename() != kBench) execv(program.replace_filename(kBench).c_str(), argv);
 }
 
 bool starts_processes(int argc, char** argv) {
@@ -125,9 +137,9 @@ void limit_spinning() {
 
 int run_all_commands(int argc, char** argv) {
   limit_spinning();
-  const std::filesystem::path prefix =
-      std::filesystem::path(this_executable()).parent_path().parent_path();
-  const std::string library = prefix / S2S_LIBDIR "/libs2s_run.so";
+  const std::filesystem::path self = this_executable();
+  const std::string library = self.parent_path().parent_path() / S2S_LIBDIR /
+                              (self.filename() == kBench ? "libs2s_bench.so" : "libs2s_run.so");
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   void* const function = handle == nullptr ? nullptr : dlsym(handle, "s2s_run_all_commands");
   if (function == nullptr) {
@@ -155,6 +167,7 @@ int with_output(int exit_code) {
 
 int main(int argc, char** argv) {
   using namespace s2s::run;
+  become_bench(argc, argv);
   s2s::open_standard_descriptors();
   s2s::escape_standard_output();
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit becomes an error of the write, with a message

@@ -3,25 +3,30 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/record_function.h>
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/io_errors.h"
 #include "base/machine.h"
+#include "base/moment.h"
+#include "benchmark/commands/commands.h"
+#include "benchmark/commands/llm_ceilings.h"
+#include "benchmark/commands/llm_training.h"
 #include "profile/device_trace.h"
 #include "s2s/scores/turn_taking.h"
-#include "s2s_run/bench/bench.h"
-#include "s2s_run/bench/bench_device.h"
-#include "s2s_run/bench/llm_ceilings.h"
-#include "s2s_run/bench/llm_training.h"
+#include "s2s_run/bench/command_ranks.h"
 #include "s2s_run/bench/step_profile.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/new_output.h"
+#include "train/device_memory.h"
 
 namespace s2s::run {
 namespace {
@@ -36,25 +41,40 @@ struct LlmTimes {
   std::vector<double> waited;   // such a step until the device has done it
   double first_loss = 0, last_loss = 0, first_norm = 0;
   int64_t operators = 0;
-  std::optional<DevicePeaks> peaks;
-  int64_t resident_bytes = 0;
+  ordered_json peak_bytes;
 };
 
 /// The first step, whose loss and gradient a peer is compared with, and further ones that do not
 /// count.
 void warm_up(LlmTraining& training, int64_t steps, LlmTimes& times) {
-  const at::Tensor loss = training.forward_backward();
+  const at::Tensor loss = training.backward(training.forward());
   times.first_loss = loss.item<double>();
   times.first_norm = training.gradient_norm();
   training.update();
   for (int64_t i = 1; i < steps; ++i) training.step();
 }
 
+std::atomic<int64_t> g_num_operators;
+
+/// Of a step, with nested ones. Threads of a backward pass inherit the callback.
+int64_t count_operators(LlmTraining& training) {
+  const auto count = [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+    ++g_num_operators;
+    return nullptr;
+  };
+  g_num_operators = 0;
+  const auto handle = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(count).scopes({at::RecordScope::FUNCTION}));
+  training.step();
+  at::removeCallback(handle);
+  return g_num_operators;
+}
+
 LlmTimes time_steps(LlmTraining& training, const BenchLlmArguments& arguments, at::Device device) {
   LlmTimes times;
   warm_up(training, arguments.warm_up, times);
   wait_for_device(device);
-  reset_device_peaks(device);
+  take_device_memory(device);  // starts a new peak
   std::vector<Moment> moments;
   moments.reserve(static_cast<size_t>(arguments.steps) + 1);
   moments.emplace_back(device);
@@ -67,8 +87,8 @@ LlmTimes time_steps(LlmTraining& training, const BenchLlmArguments& arguments, a
     times.steps.push_back(moments[i].since(moments[i - 1]));
   }
   times.last_loss = loss.item<double>();
-  times.peaks = device_peaks(device);
-  times.resident_bytes = peak_memory_bytes();
+  times.peak_bytes = device_peaks(device);
+  times.peak_bytes["resident_peak"] = peak_memory_bytes();
   for (int64_t i = 0; i < arguments.steps; ++i) {
     wait_for_device(device);
     const double begin = now_s(/*processor_time=*/false);
@@ -77,9 +97,7 @@ LlmTimes time_steps(LlmTraining& training, const BenchLlmArguments& arguments, a
     wait_for_device(device);
     times.waited.push_back(now_s(false) - begin);
   }
-  const OperatorCount count;
-  training.step();
-  times.operators = count.value();
+  times.operators = count_operators(training);
   return times;
 }
 
@@ -131,11 +149,13 @@ std::string attention_text(const ordered_json& attention) {
   return text + "(" + attention["asked"].get<std::string>() + ")";
 }
 
-ordered_json memory_json(const LlmTimes& times) {
-  if (!times.peaks) return {{"resident_peak", times.resident_bytes}};
-  return {{"allocated_peak", times.peaks->allocated},
-          {"reserved_peak", times.peaks->reserved},
-          {"resident_peak", times.resident_bytes}};
+/// "1.2 GB allocated, 1.5 GB reserved; host 0.9 GB resident"
+std::string peaks_text(const ordered_json& peaks) {
+  const auto text = [&peaks](const char* key) { return gigabytes_text(peaks[key].get<double>()); };
+  const std::string resident = text("resident_peak") + " resident";
+  if (!peaks.contains("allocated_peak")) return resident;
+  return text("allocated_peak") + " allocated, " + text("reserved_peak") + " reserved; host " +
+         resident;
 }
 
 struct LlmResult {
@@ -191,7 +211,7 @@ ordered_json LlmResult::json() const {
                       {"enqueue_s", spread_json(times.enqueue)},
                       {"enqueue_share", median(times.enqueue) / step_s()},
                       {"operators_per_step", times.operators},
-                      {"memory_bytes", memory_json(times)}};
+                      {"memory_bytes", times.peak_bytes}};
   if (ceilings) out["ceilings"] = ceilings_json(*ceilings, step_s());
   return out;
 }
@@ -230,13 +250,7 @@ void LlmResult::print() const {
                              1000 * median(times.enqueue), all["enqueue_share"].get<double>())});
   }
   rows.push_back({"operators", fmt::format("{} a step", times.operators)});
-  std::string memory = gigabytes_text(static_cast<double>(times.resident_bytes)) + " resident";
-  if (times.peaks) {
-    memory = gigabytes_text(static_cast<double>(times.peaks->allocated)) + " allocated, " +
-             gigabytes_text(static_cast<double>(times.peaks->reserved)) + " reserved; host " +
-             memory;
-  }
-  rows.push_back({"peak memory", memory});
+  rows.push_back({"peak memory", peaks_text(times.peak_bytes)});
   print_columns(rows);
   if (ceilings) print_ceilings();
 }
@@ -284,26 +298,23 @@ void require_writable(const std::string& path, bool force) {
 int bench_llm(const BenchLlmArguments& arguments, const Invocation& invocation) {
   keep_freed_memory();
   if (!arguments.profile_file.empty()) require_writable(arguments.profile_file, arguments.force);
-  const at::Device device = bench_device(arguments.device, arguments.attention);
-  PluginHost host(process_search_inputs(invocation.plugin_paths));
-  Registries registries;
-  host.install(registries);
-  auto training = std::make_unique<LlmTraining>(arguments, host, registries, device);
+  const at::Device device = bench_device(arguments.device);
+  const CommandPlugins plugins(invocation);
+  auto training =
+      std::make_unique<LlmTraining>(llm_setup(arguments, plugins.host, device), plugins.registries);
   if (!arguments.export_folder.empty()) export_llm_training(*training, arguments);
   LlmResult result{arguments,
                    device,
                    {training->model().shape(), arguments.batch_size, arguments.positions,
                     training->product_type()},
                    training->num_parameters(),
-                   time_steps(*training, arguments, device),
-                   {},
-                   std::nullopt};
-  result.attention = attention_json(arguments.attention);
+                   time_steps(*training, arguments, device)};
+  result.attention = attention_json(arguments.device.attention);
   if (!arguments.profile_file.empty()) {
     write_device_trace(arguments.profile_file, device, [&] { training->step(); });
   }
   training.reset();  // a large model leaves no room for the largest products
-  empty_device_cache(device);
+  release_device_memory(device);
   if (!arguments.no_ceilings) result.ceilings = measure_ceilings(result.sizes, device);
   if (invocation.json) {
     std::cout << result.json().dump() << std::endl;

@@ -11,10 +11,8 @@
 #include <thread>
 
 #include "base/interrupt.h"
-#include "run/run_processes.h"
-#include "s2s_run/bench/bench.h"
+#include "benchmark/commands/commands.h"
 #include "s2s_run/bench/command_ranks.h"
-#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 namespace {
@@ -135,12 +133,7 @@ int bench_fault(const BenchFaultArguments& arguments, const Invocation& invocati
   if (launch.size < 2 || arguments.rank >= launch.size) {
     throw fault_rank_error(arguments.rank, launch.size);
   }
-  const RendezvousSettings settings = {milliseconds(arguments.start_timeout_s),
-                                       milliseconds(arguments.timeout_s)};
-  FlightSettings flight = {arguments.record_folder};
-  flight.first_step_timeout = milliseconds(arguments.first_step_timeout_s);
-  const CommandRanks ranks(invocation, arguments.communicator, {{"fault", arguments.fault}},
-                           settings, flight);
+  const CommandRanks ranks(invocation, arguments.ranks, {{"fault", arguments.fault}});
   const RunProcesses& processes = ranks.processes();
   const InterruptWatch interrupt;  // as in training: the first SIGTERM only requests a stop
   processes.recorder()->set_stop_probe([&interrupt] { return interrupt.requested(); });

@@ -8,18 +8,18 @@
 #include <ctime>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/machine.h"
+#include "benchmark/commands/commands.h"
 #include "config/load_config.h"
 #include "nn/operators.h"
-#include "plugin/plugin_host.h"
 #include "s2s/kinds/model_capabilities.h"
-#include "s2s_run/bench/bench.h"
-#include "s2s_run/bench/bench_device.h"
+#include "s2s_run/bench/command_ranks.h"
 #include "s2s_run/bench/step_profile.h"
-#include "s2s_run/subcommands.h"
+#include "train/device_memory.h"
 #include "train/gradient_update.h"
 #include "train/precision.h"
 
@@ -67,29 +67,6 @@ Batch random_batch(const BenchModelArguments& arguments, const Config& options, 
   return batch;
 }
 
-/// Seconds of each step's parts.
-struct StepTimes {
-  std::vector<double> forward, backward, optimizer, whole;
-};
-
-/// The moments of one step. They are read after the device has completed all steps, so that the
-/// host does not wait before.
-struct StepMoments {
-  Moment start, zeroed, forward, backward, done;
-};
-
-StepTimes times_of(const std::vector<StepMoments>& steps) {
-  StepTimes times;
-  for (const StepMoments& step : steps) {
-    times.forward.push_back(step.forward.since_passed(step.zeroed));
-    times.backward.push_back(step.backward.since_passed(step.forward));
-    times.optimizer.push_back(step.zeroed.since_passed(step.start) +
-                              step.done.since_passed(step.backward));
-    times.whole.push_back(step.done.since_passed(step.start));
-  }
-  return times;
-}
-
 struct Bench {
   std::unique_ptr<DeviceKernels> kernels;  // null on a CPU and where no plugin has some
   std::unique_ptr<Model> model;
@@ -107,7 +84,7 @@ Bench build(const Config& options, const Registries& registries,
             const BenchModelArguments& arguments) {
   Bench bench;
   bench.precision = parse_precision(arguments.precision, "--precision");
-  bench.device = bench_device(arguments.device, arguments.attention);
+  bench.device = bench_device(arguments.device);
   bench.processor_time = arguments.processor_time;
   bench.max_norm =
       options.find_path("trainer.gradient_clip_val")->as_double("trainer.gradient_clip_val");
@@ -123,16 +100,10 @@ Bench build(const Config& options, const Registries& registries,
   model["loss_normalization"] = Config::scalar("global");
   bench.model = component.create(model, context);
   bench.model->materialize(bench.device, bench.precision.parameter_type, 1);
-  const auto named = [](const char* name) {
-    Config node = Config::map();
-    node["name"] = Config::scalar(name);
-    return node;
-  };
-  Config schedule = named("cosine_annealing");
-  schedule["max_steps"] = Config::scalar("1000");
-  bench.optimizer = registries.create<Optimizer>(named("adamw"), context);
-  bench.schedule = registries.create<Schedule>(schedule, context);
-  bench.strategy = registries.create<ParallelStrategy>(named("single"), {context});
+  bench.optimizer = registries.create<Optimizer>(node_of({{"name", "adamw"}}), context);
+  bench.schedule = registries.create<Schedule>(
+      node_of({{"name", "cosine_annealing"}, {"max_steps", "1000"}}), context);
+  bench.strategy = registries.create<ParallelStrategy>(node_of({{"name", "single"}}), {context});
   auto parameters = bench.model->named_parameters();
   const size_t count = parameters.size();
   bench.optimizer->attach(std::move(parameters), std::vector<double>(count, 1.0));
@@ -145,28 +116,28 @@ struct BenchBatch {
   BatchWeight weight;
 };
 
-/// Returns the loss on the device, and adds to `moments`.
+/// Returns the loss on the device. `clock`: of its parts, or null.
 at::Tensor train_step(Bench& bench, const BenchBatch& batch, int64_t step,
-                      std::vector<StepMoments>* moments) {
-  Moment start = bench.now();
+                      StepClock* clock = nullptr) {
+  const auto mark = [clock](const char* part) {
+    if (clock != nullptr) clock->mark(part);
+  };
+  if (clock != nullptr) clock->start();
   bench.model->train(true);
   for (const NamedTensor& p : bench.model->named_parameters()) p.tensor->mutable_grad().reset();
-  Moment zeroed = bench.now();
+  mark("optimizer");
   LossTerms loss;
   {
     const AutocastScope autocast(bench.precision, bench.device.type());
     loss = bench.model->training_loss(batch.batch,
                                       {step, static_cast<double>(batch.weight.normalizer())});
   }
-  Moment forward = bench.now();
+  mark("forward");
   loss.total.backward();
-  Moment backward = bench.now();
+  mark("backward");
   GradientUpdate(*bench.model, *bench.strategy, *bench.optimizer, bench.max_norm)
       .run(bench.schedule->learning_rate(step, bench.optimizer->base_learning_rate()));
-  if (moments != nullptr) {
-    moments->push_back({std::move(start), std::move(zeroed), std::move(forward),
-                        std::move(backward), bench.now()});
-  }
+  mark("optimizer");
   return loss.total.detach();
 }
 
@@ -195,19 +166,17 @@ void add_profiles(Bench& bench, const BenchBatch& batch, int64_t count,
                   nlohmann::ordered_json& result) {
   constexpr int64_t kSteps = 3;
   {
-    StepClock clock(*bench.model, bench.device, bench.processor_time);
+    StepClock clock(bench.model.get(), bench.device, bench.processor_time);
     for (int64_t step = 0; step < kSteps; ++step) {
       clock.start();
-      train_step(bench, batch, step, nullptr);
+      train_step(bench, batch, step);
       clock.mark("rest");
     }
     result["split_ms"] = split_json(clock);
   }
   {
     const OpProfile profile(bench.device);
-    for (int64_t step = 0; step < kSteps; ++step) {
-      train_step(bench, batch, step, nullptr);
-    }
+    for (int64_t step = 0; step < kSteps; ++step) train_step(bench, batch, step);
     result["ops"] = ops_json(profile, count, kSteps);
   }
   const OpProfile profile(bench.device);
@@ -220,56 +189,52 @@ void add_profiles(Bench& bench, const BenchBatch& batch, int64_t count,
 int bench_model(const BenchModelArguments& arguments, const Invocation& invocation) {
   keep_freed_memory();
   const Config options = load_config(arguments.options_path);
-  PluginHost host(process_search_inputs(invocation.plugin_paths));
-  Registries registries;
-  host.install(registries);
+  const CommandPlugins plugins(invocation);
   // Initial values are drawn with all threads (or OMP_NUM_THREADS): billions take long with two.
-  Bench bench = build(options, registries, arguments);
+  Bench bench = build(options, plugins.registries, arguments);
   at::set_num_threads(arguments.threads);
   auto& speech = require_capability<AnswersSpeech>(*bench.model, "duplex_s2s", "answer speech");
   const Batch drawn =
       random_batch(arguments, options, speech.source_sample_rate_hz(), speech.frame_length_s());
   const BenchBatch batch = {drawn.to(bench.device), bench.model->weigh(drawn)};
-  const double first_loss = train_step(bench, batch, 0, nullptr).item<double>();
+  const double first_loss = train_step(bench, batch, 0).item<double>();
   const double first_s = arguments.processor_time ? process_processor_s() : process_age_s();
-  reset_device_peaks(bench.device);
-  std::vector<StepMoments> moments;
+  take_device_memory(bench.device);  // starts a new peak
+  StepClock clock(/*model=*/nullptr, bench.device, arguments.processor_time);
   at::Tensor last_loss;
   for (int64_t step = 1; step <= arguments.steps; ++step) {
-    last_loss = train_step(bench, batch, step, &moments);
+    last_loss = train_step(bench, batch, step, &clock);
   }
   wait_for_device(bench.device);
-  const StepTimes times = times_of(moments);
+  const std::vector<double> step_s = clock.step_s();
+  const auto medians = clock.medians();
+  std::map<std::string, double> parts(medians.begin(), medians.end());
   const int64_t train_memory = peak_memory_bytes();
-  const std::optional<DevicePeaks> peaks = device_peaks(bench.device);
+  const nlohmann::ordered_json peaks = device_peaks(bench.device);
   // The first answer also loads kernels, plans convolutions for its widths and records graphs.
   const double first_answer_ms = generate_ms(bench, batch.batch);
   int64_t num_parameters = 0;
   for (const NamedTensor& p : bench.model->named_parameters()) num_parameters += p.tensor->numel();
-  nlohmann::ordered_json result = {
-      {"start_to_first_step_s", first_s},
-      {"step_s",
-       {{"median", median(times.whole)},
-        {"min", *std::min_element(times.whole.begin(), times.whole.end())},
-        {"all", times.whole}}},
-      {"parts_s",
-       {{"forward", median(times.forward)},
-        {"backward", median(times.backward)},
-        {"optimizer", median(times.optimizer)}}},
-      {"first_generate_frame_ms", first_answer_ms},
-      {"generate_frame_ms", generate_ms(bench, batch.batch)},
-      {"peak_memory_bytes", train_memory},
-      {"num_parameters", num_parameters},
-      {"threads", arguments.threads},
-      {"precision", arguments.precision},
-      {"attention", attention_json(arguments.attention)},
-      {"losses", {first_loss, last_loss.item<double>()}},
-      {"device", bench.device.str()},
-      {"per_s", rates_json(batch.weight, arguments, median(times.whole))}};
-  if (peaks) {
-    result["device_memory_bytes"] = {{"allocated_peak", peaks->allocated},
-                                     {"reserved_peak", peaks->reserved}};
-  }
+  nlohmann::ordered_json result = {{"start_to_first_step_s", first_s},
+                                   {"step_s",
+                                    {{"median", median(step_s)},
+                                     {"min", *std::min_element(step_s.begin(), step_s.end())},
+                                     {"all", step_s}}},
+                                   {"parts_s",
+                                    {{"forward", parts["forward"]},
+                                     {"backward", parts["backward"]},
+                                     {"optimizer", parts["optimizer"]}}},
+                                   {"first_generate_frame_ms", first_answer_ms},
+                                   {"generate_frame_ms", generate_ms(bench, batch.batch)},
+                                   {"peak_memory_bytes", train_memory},
+                                   {"num_parameters", num_parameters},
+                                   {"threads", arguments.threads},
+                                   {"precision", arguments.precision},
+                                   {"attention", attention_json(arguments.device.attention)},
+                                   {"losses", {first_loss, last_loss.item<double>()}},
+                                   {"device", bench.device.str()},
+                                   {"per_s", rates_json(batch.weight, arguments, median(step_s))}};
+  if (!peaks.empty()) result["device_memory_bytes"] = peaks;
   if (arguments.ops > 0) add_profiles(bench, batch, arguments.ops, result);
   std::cout << result.dump(arguments.ops > 0 ? 1 : -1) << std::endl;
   return 0;

@@ -8,13 +8,12 @@
 
 #include "base/console.h"
 #include "base/machine.h"
-#include "plugin/plugin_host.h"
+#include "benchmark/commands/commands.h"
 #include "run/run.h"
 #include "s2s/foreign_text.h"
 #include "s2s/kinds/data_source.h"
-#include "s2s_run/bench/bench.h"
+#include "s2s_run/bench/command_ranks.h"
 #include "s2s_run/data/word_tokenizer.h"
-#include "s2s_run/subcommands.h"
 #include "s2s_run/tokenizer/tokenizer_file.h"
 
 namespace s2s::run {
@@ -135,30 +134,14 @@ void print_text(const Json& result) {
              result["cuts"].get<int64_t>(), result["seconds"].get<double>());
 }
 
-/// Components of the CONFIG's plugins, or without a CONFIG of all installed plugins.
-class Components {
- public:
-  Components(const DataSet& set, const Invocation& invocation) : set_(set) {
-    if (set.setup() != nullptr) return;
-    host_ = std::make_unique<PluginHost>(process_search_inputs(invocation.plugin_paths));
-    host_->install(own_);
-  }
-  const Registries& operator*() const {
-    return set_.setup() != nullptr ? set_.setup()->registries() : own_;
-  }
-
- private:
-  const DataSet& set_;
-  std::unique_ptr<PluginHost> host_;
-  Registries own_;
-};
-
 }  // namespace
 
 int bench_data(const BenchDataArguments& arguments, const Invocation& invocation) {
   keep_freed_memory();
   const DataSet set(arguments.source, invocation);
-  const Components components(set, invocation);
+  std::optional<CommandPlugins> installed;  // without a CONFIG, which names its plugins
+  if (set.setup() == nullptr) installed.emplace(invocation);
+  const Registries& registries = installed ? installed->registries : set.setup()->registries();
   std::optional<TokenizerFile> file;
   if (!arguments.tokenizer.empty()) file.emplace(invocation, arguments.tokenizer);
   const std::unique_ptr<Tokenizer> own = file ? nullptr : set.tokenizer();
@@ -175,7 +158,7 @@ int bench_data(const BenchDataArguments& arguments, const Invocation& invocation
     std::fprintf(stderr, "warning: %s\n", printable(text).c_str());
   };
   const double start_s = monotonic_seconds();
-  const std::unique_ptr<DataSource> source = (*components).create<DataSource>(block, context);
+  const std::unique_ptr<DataSource> source = registries.create<DataSource>(block, context);
   const Config* const rate = data.find("source_sample_rate");
   const double rate_hz = rate == nullptr ? 16000 : rate->as_double("data.source_sample_rate");
   if (!source->next())
@@ -190,45 +173,6 @@ int bench_data(const BenchDataArguments& arguments, const Invocation& invocation
     print_text(result);
   }
   return 0;
-}
-
-void add_bench_data(const Command& bench) {
-  const Command command = bench.command(
-      "data",
-      "measure how fast a data set is read, decoded, resampled and padded, without training");
-  BenchDataArguments& arguments = command.runs(bench_data);
-  command
-      .option(
-          "source", arguments.source.words,
-          "cuts, a Shar directory, a NeMo manifest, an input_cfg, or a CONFIG with [key=value...]")
-      .required();
-  command
-      .option("--set", arguments.source.set,
-              "data set of a CONFIG: train_ds, or the name of a validation set")
-      .shows_default();
-  command.option("--seconds", arguments.seconds, "seconds to measure").positive().shows_default();
-  command.option("--warm-up", arguments.warm_up_s, "seconds of warm-up")
-      .not_negative()
-      .shows_default();
-  command
-      .option("--step-ms", arguments.step_ms,
-              "pause between two batches in ms, to simulate a training step")
-      .not_negative();
-  command.option("--workers", arguments.workers, "loader threads (num_workers)").whole_number();
-  command.option("--batch-duration", arguments.batch_duration, "seconds per batch (default: 120)")
-      .positive();
-  command.option("--batch-size", arguments.batch_size, "cuts per batch").positive();
-  command.option("--num-buckets", arguments.num_buckets, "10").positive();
-  command
-      .option("--source-rate", arguments.source_rate_hz,
-              "sample rate of the user's audio in Hz (default: 16000)")
-      .positive();
-  command
-      .option("--target-rate", arguments.target_rate_hz,
-              "sample rate of the agent's audio in Hz (default: 22050)")
-      .positive();
-  command.option("--tokenizer", arguments.tokenizer, "tokenizer.json or .model file");
-  command.json("print one JSON object");
 }
 
 }  // namespace s2s::run

@@ -1,6 +1,6 @@
 // Shape letters: B rows, T positions, D head size.
 
-#include "s2s_run/bench/llm_ceilings.h"
+#include "benchmark/commands/llm_ceilings.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -11,9 +11,9 @@
 #include <functional>
 #include <limits>
 
+#include "base/moment.h"
 #include "nn/attention_choice.h"
 #include "nn/fused.h"
-#include "s2s_run/bench/bench_device.h"
 
 namespace s2s::run {
 namespace {

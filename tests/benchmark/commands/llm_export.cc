@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
+#include "benchmark/commands/llm_training.h"
 #include "config/config_tree.h"
 #include "s2s/foreign_class.h"
 #include "s2s/nn/weights.h"
-#include "s2s_run/bench/llm_training.h"
 #include "s2s_run/new_output.h"
 #include "train/train_errors.h"
 #include "weights/safetensors.h"

@@ -1,4 +1,4 @@
-#include "s2s_run/bench/bench_device.h"
+#include "benchmark/commands/device.h"
 
 #include <ATen/DeviceAccelerator.h>
 
@@ -12,13 +12,24 @@
 
 namespace s2s::run {
 
-at::Device bench_device(const std::string& accelerator, const std::string& attention) {
+void add_device_options(const Command& command, DeviceArguments& arguments) {
+  command.option("--device", arguments.name, "cpu, gpu, or auto: the GPU if there is one")
+      .one_of({"auto", "cpu", "gpu"})
+      .shows_default();
+  command
+      .option("--attention", arguments.attention,
+              "kernel of decoders' attention, as trainer.attention: auto, cudnn, flash or math")
+      .one_of({"auto", "cudnn", "flash", "math"})
+      .shows_default();
+}
+
+at::Device bench_device(const DeviceArguments& arguments) {
   Warnings warnings;
   warnings.send_to([](const std::string& message) { std::cerr << "warning: " << message << '\n'; });
   TrainerBlock trainer;
-  trainer.attention = attention;
+  trainer.attention = arguments.attention;
   set_numerics(trainer);
-  return choose_device("--device", accelerator, warnings);
+  return choose_device("--device", arguments.name, warnings);
 }
 
 nlohmann::ordered_json attention_json(const std::string& asked) {
@@ -38,18 +49,13 @@ void wait_for_device(at::Device device) {
   if (!device.is_cpu()) at::accelerator::synchronizeDevice(device.index());
 }
 
-std::optional<DevicePeaks> device_peaks(at::Device device) {
-  if (device.is_cpu()) return std::nullopt;
+nlohmann::ordered_json device_peaks(at::Device device) {
+  auto peaks = nlohmann::ordered_json::object();
+  if (device.is_cpu()) return peaks;
   const auto stats = at::accelerator::getDeviceStats(device.index());
-  return DevicePeaks{stats.allocated_bytes[0].peak, stats.reserved_bytes[0].peak};  // of all pools
-}
-
-void reset_device_peaks(at::Device device) {
-  if (!device.is_cpu()) at::accelerator::resetPeakStats(device.index());
-}
-
-void empty_device_cache(at::Device device) {
-  if (!device.is_cpu()) at::accelerator::emptyCache();
+  peaks["allocated_peak"] = stats.allocated_bytes[0].peak;  // 0: of all pools
+  peaks["reserved_peak"] = stats.reserved_bytes[0].peak;
+  return peaks;
 }
 
 }  // namespace s2s::run

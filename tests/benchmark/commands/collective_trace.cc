@@ -1,4 +1,4 @@
-#include "s2s_run/bench/collective_trace.h"
+#include "benchmark/commands/collective_trace.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

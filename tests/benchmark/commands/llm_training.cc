@@ -1,4 +1,4 @@
-#include "s2s_run/bench/llm_training.h"
+#include "benchmark/commands/llm_training.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -6,11 +6,13 @@
 #include <charconv>
 #include <filesystem>
 
+#include "base/machine.h"
 #include "config/config_errors.h"
 #include "hf/hf.h"
 #include "nn/operators.h"
 #include "s2s/nn/initial_values.h"
 #include "s2s/nn/losses.h"
+#include "s2s_run/bench/command_ranks.h"
 #include "train/gradient_update.h"
 
 namespace s2s::run {
@@ -38,15 +40,12 @@ int64_t every_of(const std::string& text) {
 
 /// The options of model.llm.
 Config llm_node(const std::string& model, const PluginHost& host) {
-  Config config = Config::map();
-  Config& llm = config["model"]["llm"];
   for (const LlmPreset& preset : kLlmPresets) {
     if (model != preset.name) continue;
-    llm["name"] = Config::scalar(preset.component);
-    llm["preset"] = Config::scalar(preset.preset);
-    return llm;
+    return node_of({{"name", preset.component}, {"preset", preset.preset}});
   }
-  llm["path"] = Config::scalar(model, /*quoted=*/true);
+  Config config = Config::map();
+  config["model"]["llm"]["path"] = Config::scalar(model, /*quoted=*/true);
   std::vector<std::string> families;
   for (const auto& [id, file] : host.scan().owners) {
     if (id.kind == "llm") families.push_back(id.name);
@@ -60,22 +59,20 @@ Config llm_node(const std::string& model, const PluginHost& host) {
 
 /// One process. Recomputation is the engine's.
 Config llm_strategy_node(const std::string& recompute) {
-  Config node = Config::map();
-  node["name"] = Config::scalar(recompute == "none" ? "single" : "ddp");
-  if (recompute == "none") return node;
+  if (recompute == "none") return node_of({{"name", "single"}});
   const int64_t every = every_of(recompute);
-  node["activation_checkpointing"] = Config::scalar(every > 0 ? "full" : recompute);
+  Config node =
+      node_of({{"name", "ddp"}, {"activation_checkpointing", every > 0 ? "full" : recompute}});
   if (every > 0) node["activation_checkpointing_every"] = Config::scalar(std::to_string(every));
   return node;
 }
 
 Config llm_optimizer_node() {
-  Config node = Config::map();
-  node["name"] = Config::scalar("adamw");
-  node["lr"] = Config::scalar(std::to_string(LlmOptimizer::kLearningRate));
+  Config node = node_of({{"name", "adamw"},
+                         {"lr", std::to_string(LlmOptimizer::kLearningRate)},
+                         {"weight_decay", "0"}});
   node["betas"] = Config::list({Config::scalar(std::to_string(LlmOptimizer::kBeta1)),
                                 Config::scalar(std::to_string(LlmOptimizer::kBeta2))});
-  node["weight_decay"] = Config::scalar("0");
   return node;
 }
 
@@ -120,38 +117,49 @@ std::string llm_recompute_problem(const std::string& value) {
   return "'" + value + "'; expected none, full, every:N or norm_and_mlp";
 }
 
-LlmTraining::LlmTraining(const BenchLlmArguments& arguments, const PluginHost& host,
-                         const Registries& registries, at::Device device)
-    : clip_(arguments.clip),
-      device_(device),
-      precision_(parse_precision(arguments.precision, "--precision")) {
+LlmSetup llm_setup(const BenchLlmArguments& arguments, const PluginHost& host, at::Device device) {
+  return {llm_node(arguments.preset, host),
+          llm_strategy_node(arguments.recompute),
+          arguments.batch_size,
+          arguments.positions,
+          device,
+          parse_precision(arguments.precision, "--precision"),
+          arguments.clip,
+          arguments.init == "fast"};
+}
+
+LlmTraining::LlmTraining(const LlmSetup& setup, const Registries& registries) : setup_(setup) {
   ProcessContext context;
   context.registries = &registries;
+  context.world = setup.world;
   context.path = "--device";
-  kernels_ = make_device_kernels(device.type(), context);
+  kernels_ = make_device_kernels(setup.device.type(), context);
   context.path = "model.llm";
-  model_ = registries.create<Backbone>(llm_node(arguments.preset, host), context);
+  model_ = registries.create<Backbone>(setup.model, context);
   context.path = "trainer.strategy";
-  strategy_ = registries.create<ParallelStrategy>(llm_strategy_node(arguments.recompute), context);
+  strategy_ = registries.create<ParallelStrategy>(setup.strategy, context);
   context.path = "model.optimizer";
   optimizer_ = registries.create<Optimizer>(llm_optimizer_node(), context);
   using From = InitialValuesSettings::From;
-  const bool is_fast = arguments.init == "fast";
-  const InitialValues values(*model_, {device, precision_.parameter_type, /*seed=*/1,
-                                       is_fast ? From::kNowhere : From::kFiles});
-  strategy_->attach_meta(*model_, model_->configure_model(strategy_->mesh()), values);
-  at::manual_seed(100);
-  if (is_fast) {
+  const InitialValues values(*model_, {setup.device, setup.precision.parameter_type, /*seed=*/1,
+                                       setup.is_fast ? From::kNowhere : From::kFiles});
+  const ShardPlan plan = model_->configure_model(strategy_->mesh());
+  if (setup.whole_first) values.fill(model_->named_parameters());
+  strategy_->attach_meta(*model_, plan, values);
+  attach_bytes_ = peak_memory_bytes();
+  at::manual_seed(static_cast<uint64_t>(100 + strategy_->data_rank()));
+  if (setup.is_fast) {
     draw_on_device(*model_);
     strategy_->after_update(*model_);
   }
   std::vector<NamedTensor> parameters = strategy_->optimizer_parameters(*model_);
   const size_t count = parameters.size();
   optimizer_->attach(std::move(parameters), std::vector<double>(count, 1.0));
-  const at::Tensor tokens = at::randint(model_->shape().vocab_size,
-                                        {arguments.batch_size, arguments.positions + 1}, at::kLong);
-  ids_BT_ = tokens.slice(1, 0, arguments.positions).contiguous().to(device);
-  labels_BT_ = tokens.slice(1, 1).contiguous().to(device);
+  const at::Tensor tokens =
+      at::randint(model_->shape().vocab_size, {setup.batch_size, setup.positions + 1}, at::kLong);
+  ids_BT_ = tokens.slice(1, 0, setup.positions).contiguous().to(setup.device);
+  labels_BT_ = tokens.slice(1, 1).contiguous().to(setup.device);
+  num_labels_ = strategy_->sum_over_data({static_cast<double>(labels_BT_.numel())})[0];
   model_->train(true);
 }
 
@@ -163,17 +171,16 @@ int64_t LlmTraining::num_parameters() {
   return count;
 }
 
-at::Tensor LlmTraining::forward_backward() {
+at::Tensor LlmTraining::forward() {
   strategy_->begin_step(*model_);
   strategy_->begin_micro_batch(*model_, /*is_last=*/true);
-  at::Tensor loss;
-  {
-    const AutocastScope autocast(precision_, device_.type());
-    const at::Tensor hidden_BTH = (*model_)(model_->embed(ids_BT_), SequenceInfo());
-    loss =
-        linear_cross_entropy(hidden_BTH.flatten(0, 1), model_->head(), labels_BT_.view({-1, 1})) /
-        static_cast<double>(labels_BT_.numel());
-  }
+  const AutocastScope autocast(setup_.precision, setup_.device.type());
+  const at::Tensor hidden_BTH = (*model_)(model_->embed(ids_BT_), SequenceInfo());
+  return linear_cross_entropy(hidden_BTH.flatten(0, 1), model_->head(), labels_BT_.view({-1, 1})) /
+         num_labels_;
+}
+
+at::Tensor LlmTraining::backward(at::Tensor loss) {
   loss.backward();
   strategy_->finish_backward(*model_);
   return loss.detach();
@@ -182,8 +189,8 @@ at::Tensor LlmTraining::forward_backward() {
 double LlmTraining::gradient_norm() { return strategy_->grad_norm(*model_).item<double>(); }
 
 void LlmTraining::update() {
-  if (clip_ > 0) {
-    GradientUpdate(*model_, *strategy_, *optimizer_, clip_).run(LlmOptimizer::kLearningRate);
+  if (setup_.clip > 0) {
+    GradientUpdate(*model_, *strategy_, *optimizer_, setup_.clip).run(LlmOptimizer::kLearningRate);
     return;
   }
   optimizer_->step(LlmOptimizer::kLearningRate);
@@ -191,7 +198,7 @@ void LlmTraining::update() {
 }
 
 at::Tensor LlmTraining::step() {
-  at::Tensor loss = forward_backward();
+  at::Tensor loss = backward(forward());
   update();
   return loss;
 }
