@@ -59,6 +59,10 @@ inside() {
   expect "acme.bands" "$run" plugin list --kind codec
   expect "sliding_window" "$run" plugin inspect acme.mistral
   expect "num_bands" "$run" plugin inspect acme.bands
+  # Its prompt format, with a language model of another family.
+  expect "train: 1 step" "$run" train "$prefix/share/s2s/configs/salm.yaml" '~data.synth' \
+    salm.data=fresh/runs/tiny-data exp_manager.explicit_log_dir=asked trainer.max_steps=1 \
+    model.lr_scheduler.max_steps=40 model.prompt_format=acme.mistral
 
   # Both by name in a config; a run that was cut goes on as if it had not been.
   local train=("$run" train "$prefix/share/s2s/configs/tiny.yaml" "tiny.data=fresh/runs/tiny-data"
