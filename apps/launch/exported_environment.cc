@@ -21,7 +21,7 @@ namespace {
 constexpr std::array kPrefixes = {"NCCL", "PYTHON", "MV2", "UCX", "OMP_", "S2S_", "GLOO_"};
 
 /// Names of variables that make a program load or run what they name, or take permissions from
-/// them. `*` stands for any ending.
+/// them. `*` matches any ending.
 constexpr std::array kRunsCode = {"LD_*",
                                   "PYTHON*",
                                   "PERL5*",

@@ -127,9 +127,9 @@ void report(const LocalLaunchSettings& settings, const RankGroup& group, int fai
   if (settings.node.reports) {
     return write_record({NodeRecord::kFailure, rank, text, end.code()});
   }
-  const bool is_told =
+  const bool has_message =
       end.signal == 0 && group.messages().is_one(rank, /*everybody=*/!is_mistake(end));
-  if (!is_told && !(asked_to_end && is_asked_for(end))) std::fputs(text.c_str(), stderr);
+  if (!has_message && !(asked_to_end && is_asked_for(end))) std::fputs(text.c_str(), stderr);
 }
 
 /// How one start of the ranks ended.

@@ -267,13 +267,14 @@ int RemoteGroup::result() const {
     return one.code != static_cast<int>(ExitCode::kCommunication);
   });
   const Failure& first = cause == failures_.end() ? failures_.front() : *cause;
-  const bool may_be_told = first.rank >= 0 && first.code < 128;
-  const bool is_told =
-      may_be_told && messages_.is_one(first.rank, /*everybody=*/!is_mistake_at_start(first.code));
+  const bool may_have_message = first.rank >= 0 && first.code < 128;
+  const bool has_message =
+      may_have_message &&
+      messages_.is_one(first.rank, /*everybody=*/!is_mistake_at_start(first.code));
   const bool is_asked_for =
       signals_.asked_to_end && first.code > 128 && first.code != 128 + SIGKILL;
   const std::string text = first.rank < 0 ? node_message(first.node_code) : first.text;
-  if (!is_told && !is_asked_for) std::fputs(text.c_str(), stderr);
+  if (!has_message && !is_asked_for) std::fputs(text.c_str(), stderr);
   return first.code;
 }
 

@@ -81,9 +81,9 @@ CommandSpec read_command(const CLI::App& app, const std::string& words,
 }  // namespace
 
 bool CommandSpec::runs_command() const {
-  const std::vector<OptionSpec> words_behind = positionals();
-  return !words_behind.empty() && words_behind.back().is_repeated &&
-         words_behind.back().names.front() == "command";
+  const std::vector<OptionSpec> positional = positionals();
+  return !positional.empty() && positional.back().is_repeated &&
+         positional.back().names.front() == "command";
 }
 
 std::vector<OptionSpec> CommandSpec::all_options() const {

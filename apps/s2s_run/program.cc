@@ -286,7 +286,7 @@ Error file_error(const std::filesystem::filesystem_error& error) {
               "; check the path and its permissions"};
 }
 
-/// A launcher has told this process that it is one of several ranks, which need the network.
+/// A launcher has set variables for several ranks, which need the network.
 bool is_one_of_several() {
   for (const char* name :
        {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {

@@ -36,7 +36,8 @@ def table(source):
     named = {name: joined(value) for name, value in
              re.findall(r"constexpr const char\* (k\w+) =\s*" + strings + ";", text)}
     entry = r'advice\(\s*"([^"]+)",\s*(?:(k\w+)|' + strings + r")\)"
-    return [(*("." + key).rsplit(".", 1), named[name] if name else joined(value))
+    return [(key.rpartition(".")[0], key.rpartition(".")[2],
+             named[name] if name else joined(value))
             for key, name, value in re.findall(entry, text)]
 
 

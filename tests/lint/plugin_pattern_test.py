@@ -49,7 +49,7 @@ PREFIXES = {
 # Headers whose functions throw.
 THROWING = {
     "models/duplex_stt/stt_errors.h": "older than the pattern",
-    "tokenizers/hf/json_place.h": "a place in a file throws what it finds there",
+    "tokenizers/hf/json_location.h": "a place in a file throws what it finds there",
     "tokenizers/hf/pattern.h": "a member that reads PCRE2's state",
 }
 

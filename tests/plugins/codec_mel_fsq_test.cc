@@ -115,7 +115,7 @@ TEST_CASE("mel_fsq refuses options that do not fit together") {
   CHECK(make({Config::scalar("8"), Config::scalar("7")})->shape().codebook_size == 56);
 }
 
-TEST_CASE("mel_fsq's codes do not depend on padding, neighbors or where a frame stands") {
+TEST_CASE("mel_fsq's codes do not depend on padding, neighbors or a frame's position") {
   const auto codec = make_codec();
   fit_to_voices(*codec);
   const at::Tensor long_S = voice(1280 * 20, 16000, 130);

@@ -1,5 +1,5 @@
-// The codec mimi. What it computes is compared with transformers by tests/reference; here stand
-// pieces against the whole, and the rules that are ours.
+// The codec mimi: its parts against the whole, and our own rules. tests/reference compares results
+// with transformers.
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>

@@ -1,5 +1,4 @@
-// The codec rvq_vae. What it computes is compared with NeMo by tests/reference; here stand the
-// rules that are ours.
+// The codec rvq_vae: our own rules. tests/reference compares results with NeMo.
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>

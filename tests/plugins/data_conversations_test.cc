@@ -13,6 +13,7 @@
 #include "plugins/data_conversations/nemo_tokenizer.h"
 #include "s2s/data/conversation_source.h"
 #include "s2s/error.h"
+#include "s2s/kinds/backbone.h"
 
 using namespace s2s;
 using namespace s2s::test;
@@ -81,9 +82,12 @@ struct Talks {
     context.tokenizer = tokenizer.get();
     context.warn = [this](const std::string& line) { warnings.push_back(line); };
   }
+  std::unique_ptr<DataSource> open() {
+    return open_conversation_source(options, known_prompt_formats(plugins.registries()), context);
+  }
   std::string failure() {
     try {
-      open_conversation_source(options, context)->next();
+      open()->next();
     } catch (const Error& error) {
       return error.id() + ": " + error.message();
     }
@@ -129,7 +133,8 @@ TEST_CASE("batches of conversations are those of NeMo's loader and data set") {
     context.tokenizer = tokenizer.get();
     const Config data = parse_json(R"({"source_sample_rate": 8000})", "data");
     context.data = &data;
-    const auto source = open_conversation_source(parse_json(config.dump(), "train_ds"), context);
+    const auto source = open_conversation_source(
+        parse_json(config.dump(), "train_ds"), known_prompt_formats(plugins.registries()), context);
     const json& batches = wanted.at("batches");
     for (size_t i = 0; i < batches.size(); ++i) {
       const auto found = source->next();
@@ -146,11 +151,11 @@ TEST_CASE("batches of conversations are those of NeMo's loader and data set") {
 TEST_CASE("a restored source of conversations goes on with the same batches") {
   Talks talks(kTalks, "qwen");
   talks.options["shuffle"] = Config::scalar("true");
-  const auto source = open_conversation_source(talks.options, talks.context);
+  const auto source = talks.open();
   for (int i = 0; i < 3; ++i) REQUIRE(source->next());
   const std::string state = source->state();
   const auto next = source->next();
-  const auto other = open_conversation_source(talks.options, talks.context);
+  const auto other = talks.open();
   other->restore(state);
   const auto same = other->next();
   REQUIRE(same);
@@ -183,7 +188,7 @@ TEST_CASE("skip_bad leaves conversations out") {
   Talks talks(missing + kTalks, "qwen");
   talks.options["skip_bad"] = Config::scalar("1");
   talks.options["repeat"] = Config::scalar("false");
-  const auto source = open_conversation_source(talks.options, talks.context);
+  const auto source = talks.open();
   size_t num_rows = 0;
   while (const auto batch = source->next()) num_rows += batch->ids.size();
   CHECK(num_rows == 3);
@@ -211,6 +216,7 @@ TEST_CASE("prompts for answers are those that NeMo makes, with turns that are ad
     context.base_dir = folder;
     context.tokenizer = tokenizer.get();
     const auto source = data::open_prompt_source(parse_json(block.dump(), "block"),
+                                                 known_prompt_formats(plugins.registries()),
                                                  {wanted.at("system"), wanted.at("user")}, context);
     size_t row = 0;
     while (const auto batch = source->next()) {
@@ -232,7 +238,7 @@ TEST_CASE("batches of a finite set have prompts, those of training have none") {
   for (const char* repeat : {"true", "false"}) {
     Talks talks(kTalks, "qwen");
     talks.options["repeat"] = Config::scalar(repeat);
-    const auto batch = open_conversation_source(talks.options, talks.context)->next();
+    const auto batch = talks.open()->next();
     REQUIRE(batch);
     CHECK(batch->others.contains("prompt_ids") == (std::string(repeat) == "false"));
   }

@@ -175,7 +175,7 @@ TEST_CASE("keys of generation and of training programs change nothing") {
   CHECK(plugins.agrees(yarn));
 }
 
-TEST_CASE("unknown keys of a folder are told once, by name, unless they look like arithmetic") {
+TEST_CASE("unknown keys of a folder are reported once, by name, unless they look like arithmetic") {
   LlmPlugins plugins;
   const TemporaryFolder folder;
   const auto said_of = [&](const std::string& keys) {

@@ -1,5 +1,5 @@
-// The model duplex_eartts. What it computes is compared with NeMo by tests/reference; here stand
-// the rules that are ours, and its prompts beside those of NeMo's data set.
+// The model duplex_eartts: our own rules, and its prompts beside those of NeMo's data set.
+// tests/reference compares results with NeMo.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -129,7 +129,7 @@ TEST_CASE("text that ends a turn makes the frame before it silent") {
     model->train(false);
     const at::NoGradGuard no_grad;
     for (const NamedTensor& parameter : model->named_parameters()) {
-      // A fresh model hardly hears itself.
+      // A fresh model hardly depends on its own output.
       if (parameter.name == "tts_model.embed_code.weight") parameter.tensor->mul_(300);
     }
     auto& runs = require_capability<RunsReferences>(*model, "duplex_eartts", "run");

@@ -1,5 +1,5 @@
-// The model duplex_s2s, built through the host from small parts. What it computes is compared with
-// NeMo by tests/reference; here stand the rules that are ours.
+// The model duplex_s2s, built through the host from small parts: our own rules. tests/reference
+// compares results with NeMo.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>

@@ -1,5 +1,4 @@
-// EAR-TTS's speech model. What it computes is compared with NeMo by tests/reference; here stand the
-// rules that are ours.
+// EAR-TTS's speech model: our own rules. tests/reference compares results with NeMo.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -39,7 +38,7 @@ double loss(Model& model, const Batch& batch, int64_t step, int64_t micro_batche
   return model.training_loss(batch, context).total.item<double>();
 }
 
-/// The batch with more padding behind each row.
+/// The batch with more padding after each row.
 Batch padded(Batch batch, int64_t columns) {
   for (auto& [name, tensor] : batch.others) {
     std::vector<int64_t> pad(static_cast<size_t>(2 * tensor.dim()), 0);

@@ -234,9 +234,9 @@ TEST_CASE("prompts without a place for their audio, or with too few or many, are
                  "salm/sampled-beams"));
 }
 
-TEST_CASE("the text of an ASR decoder stands behind each audio, unless a training step drops it") {
+TEST_CASE("the text of an ASR decoder follows each audio, unless a training step drops it") {
   Fixture fixture;
-  // A decoder of zeros hears its first label as often as a frame may have one.
+  // A decoder of zeros predicts its first label as often as a frame may have one.
   const std::string decoder = R"(, "asr_decoder": {"vocabulary": ["\u2581yes", "no"],
       "pred_hidden": 4, "joint_hidden": 4, "max_symbols": 1})";
   const Batch batch = salm_batch({kHeard, kRead, kTwice}, {5000, 9000, 3000});
@@ -280,7 +280,7 @@ TEST_CASE("what the model cannot be built from is refused") {
   CHECK(contains(fixture.error_of([&] { model->weigh(Batch()); }), "salm/batch"));
 }
 
-TEST_CASE("a model is described with a tokenizer that knows no text") {
+TEST_CASE("a meta model is built with a tokenizer that knows no text") {
   Fixture fixture;
   const std::map<std::string, std::vector<int64_t>> nothing = {{"<|audioplaceholder|>", {}}};
   const TableTokenizer no_text(nothing);

@@ -182,20 +182,20 @@ TEST_CASE("CSM makes rows of text and frames from a speech batch") {
   std::vector<int64_t> words = fixture.tokenizer.encode("two words");
   words.insert(words.begin(), 1);
   words.push_back(2);
-  const auto told = static_cast<int64_t>(words.size());
-  const int64_t width = told + 6;
+  const auto num_text = static_cast<int64_t>(words.size());
+  const int64_t width = num_text + 6;
   Batch rows;
   rows.others["text"] = at::full({2, width}, 198, at::kLong);
-  rows.others["text"].narrow(1, 0, told).copy_(at::tensor(words, at::kLong));
+  rows.others["text"].narrow(1, 0, num_text).copy_(at::tensor(words, at::kLong));
   rows.others["frames"] = at::zeros({2, width, kBooks}, at::kLong);
   rows.others["mask"] = at::zeros({2, width}, at::kBool);
   rows.others["labels"] = at::full({2, width, kBooks}, -100, at::kLong);
   for (const auto& [row, frames] : {std::pair<int64_t, int64_t>{0, 5}, {1, 3}}) {
     const at::Tensor codes = batch.codes_BKT[row].narrow(1, 0, frames).t();
-    rows.others["frames"][row].narrow(0, told, frames).copy_(codes);
-    rows.others["mask"][row].narrow(0, told, frames + 1).fill_(true);
-    rows.others["labels"][row].narrow(0, told, frames).copy_(codes);
-    rows.others["labels"][row].narrow(0, told + frames, 1).fill_(0);
+    rows.others["frames"][row].narrow(0, num_text, frames).copy_(codes);
+    rows.others["mask"][row].narrow(0, num_text, frames + 1).fill_(true);
+    rows.others["labels"][row].narrow(0, num_text, frames).copy_(codes);
+    rows.others["labels"][row].narrow(0, num_text + frames, 1).fill_(0);
   }
   CHECK(value(model->training_loss(batch, {}).total) ==
         doctest::Approx(value(model->training_loss(rows, {}).total)).epsilon(1e-6));

@@ -53,7 +53,7 @@ std::string message_of(const std::function<void()>& action) {
 }
 
 /// A model folder with a small dictionary, and a program that plays the recognizer: it keeps the
-/// language model and "hears" the name of each clip.
+/// language model and "recognizes" the name of each clip.
 struct FakeRecogniser {
   TemporaryFolder folder;
   std::map<std::string, std::string> options;

@@ -325,7 +325,7 @@ TEST_CASE("Sequences nested twenty deep end in one message") {
   check_message(failure_of(changed), "tokenizer/definition", "normalizer.type is a list");
 }
 
-TEST_CASE("a damaged definition is told with the place") {
+TEST_CASE("a damaged definition is reported with its location") {
   const json gpt2 = style_file("gpt2");
   const auto with = [&](const char* pointer, const json& value) {
     json changed = gpt2;

@@ -75,8 +75,8 @@ std::string bytes_of(const char* symbol, size_t size) {
 }  // namespace
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Both libraries have a flag of this name. Sentencepiece's is of 32 bytes, LibTorch's of 4, and
-// behind it stands whether a tensor without memory ends the process.
+// Both libraries have a flag of this name. Sentencepiece's has 32 bytes, LibTorch's has 4. The flag
+// after it decides if a tensor without memory ends the process.
 TEST_CASE("sentencepiece writes nothing into LibTorch's flags") {
   const std::string level = bytes_of("FLAGS_minloglevel", 4);
   const std::string fatal = bytes_of("FLAGS_caffe2_use_fatal_for_enforce", 1);

@@ -228,8 +228,8 @@ ordered_json to_json(const RunProcesses& processes, const std::string& communica
                        {"bus_gigabytes_per_s", m.gigabytes_per_s() * m.bus_factor},
                        {"right", m.is_right}});
   }
-  return {{"launcher", to_string(processes.place().launcher)},
-          {"launcher_reason", processes.place().reason},
+  return {{"launcher", to_string(processes.launch().launcher)},
+          {"launcher_reason", processes.launch().reason},
           {"communicator", communicator},
           {"ranks", ranks},
           {"collectives", results}};
@@ -243,8 +243,8 @@ std::string bytes_text(int64_t bytes) {
 
 void print_tables(const RunProcesses& processes, const std::string& communicator,
                   const std::vector<Measurement>& measurements) {
-  fmt::print("launcher:      {} ({})\ncommunicator:  {}\n\n", to_string(processes.place().launcher),
-             processes.place().reason, communicator);
+  fmt::print("launcher:      {} ({})\ncommunicator:  {}\n\n",
+             to_string(processes.launch().launcher), processes.launch().reason, communicator);
   std::vector<std::vector<std::string>> ranks = {{"rank", "host", "local rank", "process"}};
   for (const RankIdentity& one : processes.rendezvous().identities()) {
     ranks.push_back({std::to_string(ranks.size() - 1), one.host, std::to_string(one.local_rank),
@@ -296,7 +296,7 @@ int bench_collectives(const BenchCollectivesArguments& arguments, const Invocati
     } else {
       print_tables(processes, arguments.ranks.communicator, measurements);
     }
-    if (processes.place().launcher == Launcher::kNone) {
+    if (processes.launch().launcher == Launcher::kNone) {
       std::cerr << "one process without a launcher; to use several: s2s-run launch local -n 2 -- "
                    "bench collectives\n";
     }

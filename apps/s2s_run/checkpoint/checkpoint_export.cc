@@ -18,7 +18,7 @@
 #include "config/config_errors.h"
 #include "config/config_tree.h"
 #include "nn/lora.h"
-#include "run/described_model.h"
+#include "run/meta_model.h"
 #include "run/run_config.h"
 #include "run/run_processes.h"
 #include "s2s/foreign_class.h"
@@ -153,7 +153,7 @@ struct Exporter {
 
   /// The language model with the checkpoint's numbers, which its files are mapped into.
   std::unique_ptr<Backbone> read_model(const LoraOptions& lora) const {
-    std::unique_ptr<Backbone> llm = describe_language_model(config, registries);
+    std::unique_ptr<Backbone> llm = build_meta_language_model(config, registries);
     if (lora.r > 0) add_lora(*llm, lora);
     const ShardFiles file = open();
     for (const NamedTensor& ours : llm->named_parameters()) {
@@ -172,8 +172,8 @@ struct Exporter {
   }
 
   void write_model() const {
-    const std::unique_ptr<Backbone> described = describe_language_model(config, registries);
-    foreign_config(*described, config, registries);  // before anything is read
+    const std::unique_ptr<Backbone> meta = build_meta_language_model(config, registries);
+    foreign_config(*meta, config, registries);  // before anything is read
     const std::unique_ptr<Backbone> llm = read_model(lora_options(config));
     merge_lora(*llm);  // changes memory only: the mapping is private
     write_folder(arguments, *llm, base_tensors(*llm));

@@ -86,7 +86,7 @@ class WholeModel {
         setup_({(fs::path(arguments.checkpoint) / "config.yaml").string(), {}},
                RunPurpose::kGenerate, program, arguments.checkpoint) {
     tokenizer_ = setup_.builder().tokenizer(arguments.checkpoint);
-    model_ = setup_.builder().described_model(tokenizer_.get(), arguments.checkpoint);
+    model_ = setup_.builder().meta_model(tokenizer_.get(), arguments.checkpoint);
   }
 
   void write_model() {

@@ -15,7 +15,7 @@
 #include "config/load_config.h"
 #include "nemo/nemo_class.h"
 #include "provenance/manifest.h"
-#include "run/described_model.h"
+#include "run/meta_model.h"
 #include "run/run.h"
 #include "run/run_config.h"
 #include "run/run_processes.h"
@@ -88,7 +88,7 @@ struct Built {
 bool hold_whole_model(const WeightFiles& files, Built& built) {
   if (interop::NemoClasses(built.setup.registries()).of_tensors(files) != nullptr) return true;
   if (built.setup.config().find_path("model.llm") == nullptr) return true;  // there is no other
-  const auto llm = describe_language_model(built.setup.config(), built.setup.registries());
+  const auto llm = build_meta_language_model(built.setup.config(), built.setup.registries());
   return num_there(imported_tensors(*built.model, files), built.model->checkpoint_names(), files) >
          num_there(llm->named_parameters(), llm->checkpoint_names(), files);
 }

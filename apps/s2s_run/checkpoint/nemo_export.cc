@@ -58,37 +58,6 @@ void add_front_end(const Config& config, TensorMap& tensors) {
   tensors[place + "window"] = stft_window(options.window, options.window_samples(), false);
 }
 
-/// The ids that begin, end and delay the agent's voice.
-void add_control_codes(Model& model, bool is_tts, TensorMap& tensors) {
-  auto* const speaking = find_capability<HasCodec>(model);
-  if (speaking == nullptr) return;
-  const int64_t size = speaking->codec().shape().codebook_size;
-  tensors["_control_codes"] = is_tts ? at::tensor({size + 2, size + 1, size}, at::kLong)
-                                     : at::tensor({size, size + 1, size + 2}, at::kLong);
-}
-
-/// Parts of NeMo's class with a speech decoder that it builds and does not use, and its masks.
-void add_unused_parts(const Config& config, const Config& llm, Model& model, TensorMap& tensors) {
-  const Config* const decoder = config.find_path("model.speech_decoder");
-  if (decoder == nullptr) return;
-  const CodecShape codec = find_capability<HasCodec>(model)->codec().shape();
-  const int64_t width = llm.find("hidden_size")->as_int("hidden_size");
-  const int64_t codes = codec.codebook_size + 3;
-  for (int64_t book = 0; book < codec.num_codebooks; ++book) {
-    tensors[fmt::format("embed_audio_tokens.{}.weight", book)] = at::zeros({codes, width});
-  }
-  tensors["audio_head.weight"] = at::zeros({codes * codec.num_codebooks, width});
-  tensors["audio_head.bias"] = at::zeros({codes * codec.num_codebooks});
-  const auto number = [decoder](const char* key) {
-    return decoder->find(key)->as_int(std::string("model.speech_decoder.") + key);
-  };
-  const int64_t length = number("max_length_causal_mask");
-  for (int64_t layer = 0; layer < number("n_layers"); ++layer) {
-    tensors[fmt::format("speech_generation.t5_decoder.layers.{}.self_attention.causal_mask",
-                        layer)] = at::ones({length, length}).tril().view({1, 1, length, length});
-  }
-}
-
 }  // namespace
 
 struct NemoExport::Parts {
@@ -98,15 +67,17 @@ struct NemoExport::Parts {
     checked.check().findings.throw_if_any();
     builder = std::make_unique<RunBuilder>(checked.check().written, checked.registries(), warnings);
     tokenizer = builder->tokenizer(arguments.checkpoint);
-    model = builder->described_model(tokenizer.get(), arguments.checkpoint);
+    model = builder->meta_model(tokenizer.get(), arguments.checkpoint);
     llm = llm_config_of(*model);
     stops = stop_ids_of(arguments.checkpoint, checked.registries());
     if (!llm.is_null()) set_stop_ids(stops, llm);
-    nemo = interop::written_config(checked.registries(), exported(arguments.output));
+    foreign = interop::written_class(checked.registries(), checked.check().config);
+    folder = fs::absolute(arguments.output).string();
+    nemo = interop::written_config(foreign, exported());
   }
 
-  ForeignExport exported(const std::string& output) const {
-    ForeignExport exported = {checked.check().config, llm, fs::absolute(output).string()};
+  ForeignExport exported() const {
+    ForeignExport exported = {checked.check().config, llm, folder};
     if (auto* const speaking = find_capability<HasCodec>(*model)) {
       exported.codec_rate_hz = speaking->codec().shape().sample_rate_hz;
     }
@@ -132,11 +103,8 @@ struct NemoExport::Parts {
       if (!theirs || names.is_ignored(*theirs)) continue;
       all[*theirs] = file.tensor(ours.name);
     }
-    const Config& config = checked.check().config;
-    const bool is_tts = nemo.find("model") != nullptr;
-    add_front_end(config, all);
-    add_control_codes(*model, is_tts, all);
-    if (!is_tts) add_unused_parts(config, llm, *model, all);
+    add_front_end(checked.check().config, all);
+    if (foreign.add_tensors != nullptr) foreign.add_tensors(exported(), *model, all);
     return all;
   }
 
@@ -146,6 +114,8 @@ struct NemoExport::Parts {
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<Model> model;
   StopIds stops;
+  std::string folder;
+  ForeignClass foreign;
   Config llm, nemo;
 };
 

@@ -159,7 +159,7 @@ std::string token_text(const Json& token) {
   return text->is_string() ? text->get<std::string>() : "";
 }
 
-/// Sets a token of a file of the tokenizer, if it says another one. True when it did.
+/// Sets a token in a file of the tokenizer. Returns true if it changed.
 bool set_token(Json& settings, const char* key, const StopToken& token) {
   if (token.text.empty()) return false;
   if (settings.contains(key) && token_text(settings[key]) == token.text) return false;

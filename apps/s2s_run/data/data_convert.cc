@@ -19,7 +19,7 @@
 #include "convert/unread_files.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
-#include "s2s_run/data/data_convert_hear.h"
+#include "s2s_run/data/data_convert_check.h"
 #include "s2s_run/data/data_inspect_result.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
@@ -42,7 +42,7 @@ struct ConvertArguments {
 };
 
 void print_json(const convert::ConversionResult& result, const ConvertArguments& arguments,
-                const HeardConversion& heard, const std::vector<std::string>& unread) {
+                const ConversionCheck& check, const std::vector<std::string>& unread) {
   const nlohmann::ordered_json json = {{"out", arguments.out},
                                        {"from", arguments.import.from},
                                        {"finished", result.finished},
@@ -53,10 +53,10 @@ void print_json(const convert::ConversionResult& result, const ConvertArguments&
                                        {"pieces_done_before", result.resumed},
                                        {"begun_anew", result.begun_anew},
                                        {"skipped", result.skipped},
-                                       {"cuts_heard", heard.cuts},
-                                       {"seconds_heard", heard.seconds},
-                                       {"turn_check", turn_report_json(heard.turns)},
-                                       {"warnings", heard.warnings},
+                                       {"cuts_heard", check.cuts},
+                                       {"seconds_heard", check.seconds},
+                                       {"turn_check", turn_report_json(check.turns)},
+                                       {"warnings", check.warnings},
                                        {"not_read", unread}};
   std::printf("%s\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
@@ -87,12 +87,12 @@ void print_text(const convert::ConversionResult& result, const ConvertArguments&
   }
 }
 
-void print_heard(const HeardConversion& heard) {
-  if (heard.turns.cuts_judged > 0) {
+void print_check(const ConversionCheck& check) {
+  if (check.turns.cuts_judged > 0) {
     fmt::print("turns match the speech in {} of {} that could be checked ({:.0f} s of audio)\n",
-               heard.turns.cuts_that_fit, counted(heard.turns.cuts_judged, "cut"), heard.seconds);
+               check.turns.cuts_that_fit, counted(check.turns.cuts_judged, "cut"), check.seconds);
   }
-  for (const std::string& text : heard.warnings) fmt::print("warning: {}\n", printable(text));
+  for (const std::string& text : check.warnings) fmt::print("warning: {}\n", printable(text));
 }
 
 int run_convert(ConvertArguments arguments, const Invocation& invocation) {
@@ -124,17 +124,17 @@ int run_convert(ConvertArguments arguments, const Invocation& invocation) {
   if (is_folder_of_audio && std::filesystem::is_directory(arguments.source)) {
     unread = convert::unread_files(arguments.source, arguments.import);
   }
-  HeardConversion heard;
+  ConversionCheck check;
   if (result.finished && !arguments.no_audio) {
-    heard = hear_conversion(arguments.out, arguments.import.from);
+    check = check_conversion(arguments.out, arguments.import.from);
   }
   if (invocation.json) {
-    print_json(result, arguments, heard, unread);
+    print_json(result, arguments, check, unread);
   } else {
     print_text(result, arguments);
     const std::string not_read = convert::unread_text(unread, arguments.source);
     if (!not_read.empty()) fmt::print("{}\n", not_read);
-    print_heard(heard);
+    print_check(check);
   }
   return static_cast<int>(result.finished ? ExitCode::kOk : ExitCode::kStopped);
 }

@@ -101,11 +101,12 @@ constexpr Variable kVariables[] = {
 /// The variables of launchers: this shell may be inside a job.
 Finding launcher_finding() {
   try {
-    const LaunchPlace place = read_launch_environment();
-    if (place.launcher == Launcher::kNone) return {"launcher", Level::kOk, "none: one process", ""};
+    const LaunchEnvironment launch = read_launch_environment();
+    if (launch.launcher == Launcher::kNone)
+      return {"launcher", Level::kOk, "none: one process", ""};
     return {"launcher", Level::kNote,
-            fmt::format("{}: rank {} of {} ({})", to_string(place.launcher), place.rank, place.size,
-                        place.reason),
+            fmt::format("{}: rank {} of {} ({})", to_string(launch.launcher), launch.rank,
+                        launch.size, launch.reason),
             ""};
   } catch (const Error& error) {
     return {"launcher", Level::kError, first_line_in(error.what()),

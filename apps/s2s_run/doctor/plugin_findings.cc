@@ -36,8 +36,8 @@ void load_from(const std::vector<const PluginFile*>& files, size_t begin, const 
   }
 }
 
-/// Why each file does not load; "" when it does. A file that ends the child is named, and the next
-/// child goes on behind it.
+/// Why each file does not load; "" if it does. If a file ends the child process, the file is named,
+/// and the next child continues after it.
 std::vector<std::string> problems_of(const std::vector<const PluginFile*>& files) {
   std::vector<std::string> problems;
   while (problems.size() < files.size()) {

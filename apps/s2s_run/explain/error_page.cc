@@ -12,7 +12,7 @@ std::string_view next_line(std::string_view& page) {
   return line;
 }
 
-/// "[runs.md](../start/runs.md)" becomes "runs.md". A link stands on one line.
+/// "[runs.md](../start/runs.md)" becomes "runs.md". A link does not span lines.
 std::string without_links(std::string_view line) {
   std::string out;
   while (!line.empty()) {

@@ -55,22 +55,22 @@ class ProcessFile {
 };
 
 /// Numbers the ranks of this node.
-void place_node(const NodeArguments& arguments, const NodePlace& place,
+void place_node(const NodeArguments& arguments, const NodeEnvironment& environment,
                 launch::LocalLaunchSettings& settings) {
-  const auto node = static_cast<size_t>(place.node);
+  const auto node = static_cast<size_t>(environment.node);
   std::vector<uint64_t> slots = arguments.slots;
   if (slots.empty()) {
     const std::optional<int64_t> each =
-        arguments.num_ranks ? arguments.num_ranks : place.ranks_per_node;
+        arguments.num_ranks ? arguments.num_ranks : environment.ranks_per_node;
     if (!each) throw ranks_error("the number of ranks of this node is not known");
-    slots.assign(static_cast<size_t>(place.num_nodes), static_cast<uint64_t>(*each));
+    slots.assign(static_cast<size_t>(environment.num_nodes), static_cast<uint64_t>(*each));
   }
-  if (static_cast<int64_t>(slots.size()) != place.num_nodes) {
+  if (static_cast<int64_t>(slots.size()) != environment.num_nodes) {
     throw ranks_error("--slots has " + std::to_string(slots.size()) + " numbers for " +
-                      std::to_string(place.num_nodes) + " nodes");
+                      std::to_string(environment.num_nodes) + " nodes");
   }
   settings.num_ranks = static_cast<int>(slots[node]);
-  const auto first = std::accumulate(slots.begin(), slots.begin() + place.node, uint64_t{0});
+  const auto first = std::accumulate(slots.begin(), slots.begin() + environment.node, uint64_t{0});
   settings.node.first_rank = static_cast<int>(first);
   settings.node.world_size =
       static_cast<int>(std::accumulate(slots.begin(), slots.end(), uint64_t{0}));
@@ -81,12 +81,12 @@ int launch_node(NodeArguments arguments, const Invocation& invocation) {
   require_rank_command("node", arguments.settings.words);
   const ProcessFile process(arguments.process_file);
   launch::LocalLaunchSettings& settings = arguments.settings;
-  const NodePlace place =
+  const NodeEnvironment environment =
       read_node_environment({arguments.node, arguments.num_nodes, arguments.host, arguments.port});
   settings.is_node = true;
-  settings.node.host = place.host;
-  settings.node.port = place.port;
-  place_node(arguments, place, settings);
+  settings.node.host = environment.host;
+  settings.node.port = environment.port;
+  place_node(arguments, environment, settings);
   settings.program = this_executable();
   add_plugin_paths(settings.words, invocation);
   return launch::launch_local(settings);

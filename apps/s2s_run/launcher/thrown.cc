@@ -1,5 +1,5 @@
-// Where exceptions are thrown: with it, an exception that nobody expected is told with the plugin
-// that it came from. All libraries call this __cxa_throw, because the program is searched first.
+// Finds where exceptions are thrown, so that an unexpected one is reported with its plugin. All
+// libraries call this __cxa_throw, because the program is searched first.
 
 #include <cxxabi.h>
 #include <dlfcn.h>

@@ -32,7 +32,7 @@ int report_findings(const Findings& findings, const Invocation& invocation) {
 }
 
 /// Adds to the findings which meshes of the same number of ranks work.
-Findings with_advice(const Findings& findings, const DescribedModel& model,
+Findings with_advice(const Findings& findings, const MetaModel& model,
                      const PlanCheckInputs& inputs) {
   const std::vector<MeshShape> meshes = nearest_meshes(*model.block, model.plan, inputs);
   if (findings.empty() || meshes.empty()) return findings;

@@ -6,7 +6,7 @@
 
 #include "base/machine.h"
 #include "plan/planned_model.h"
-#include "run/described_model.h"
+#include "run/meta_model.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/model_capabilities.h"
 
@@ -70,13 +70,13 @@ void read_step_size(const PlanArguments& arguments, const Config& config, StepSi
 
 /// Adapters of a plain language model, whose names have no "llm." prefix, and of a model that takes
 /// them itself freeze all other parameters.
-FreezeRules freeze_rules(Block& described, const ModelBlock& model) {
+FreezeRules freeze_rules(Block& meta, const ModelBlock& model) {
   std::vector<std::string> frozen = model.frozen();
-  const bool is_whole = dynamic_cast<const Backbone*>(&described) != nullptr ||
-                        dynamic_cast<const TakesAdapters*>(&described) != nullptr;
+  const bool is_whole = dynamic_cast<const Backbone*>(&meta) != nullptr ||
+                        dynamic_cast<const TakesAdapters*>(&meta) != nullptr;
   if (is_whole && model.lora.r > 0) frozen.back() = "^.+$";
   FreezeRules rules(frozen, model.kept());
-  rules.of_model(described, model.lora.r > 0);
+  rules.of_model(meta, model.lora.r > 0);
   return rules;
 }
 
@@ -88,7 +88,7 @@ PlannedRun::PlannedRun(const PlanArguments& arguments, const Config& config,
       config_(config),
       registries_(registries),
       options_(read_run_options(config)),
-      model_(describe_model(config, registries)),
+      model_(build_meta_model(config, registries)),
       rules_(freeze_rules(*model_.block, options_.model)),
       asked_ranks_(ranks_of(arguments, config)) {
   rules_.check_some_train(model_.block->named_parameters());

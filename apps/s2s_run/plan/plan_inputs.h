@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/plan_report.h"
-#include "run/described_model.h"
+#include "run/meta_model.h"
 #include "run/run_config.h"
 #include "run/run_program.h"
 #include "s2s/registry.h"
@@ -31,7 +31,7 @@ class PlannedRun {
   /// `config`: checked, as written. Errors: those of the model's parts, [train/nothing-to-train].
   PlannedRun(const PlanArguments& arguments, const Config& config, const Registries& registries);
 
-  const DescribedModel& model() const { return model_; }
+  const MetaModel& model() const { return model_; }
   const FreezeRules& rules() const { return rules_; }
   /// --world-size; else trainer.devices and trainer.num_nodes, unless --mesh is given; 0: any.
   /// Errors: [mesh/size].
@@ -49,7 +49,7 @@ class PlannedRun {
   const Config& config_;
   const Registries& registries_;
   RunOptions options_;
-  DescribedModel model_;
+  MetaModel model_;
   FreezeRules rules_;
   int64_t asked_ranks_ = 0;
 };

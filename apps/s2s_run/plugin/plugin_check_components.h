@@ -1,5 +1,5 @@
 #pragma once
-// Which components of a plugin `plugin check` asks for what their interfaces promise.
+// The components of a plugin that `plugin check` tests against their interfaces.
 
 #include <string>
 #include <utility>

@@ -133,7 +133,8 @@ void setup_generate(const Command& program) {
   command
       .option("--input", arguments.inputs,
               "user recordings, or folders of recordings; for a model that reads text: files with "
-              "a prompt per line (.jsonl: {\"prompt\"} or {\"messages\"}), and, if it hears, with "
+              "a prompt per line (.jsonl: {\"prompt\"} or {\"messages\"}), and, if it takes audio, "
+              "with "
               "recordings or conversations (cuts, NeMo's manifests); -: audio from standard input "
               "(with --stream)")
       .check(not_an_option, "recording");

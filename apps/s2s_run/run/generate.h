@@ -103,7 +103,7 @@ ExitCode answer_pipe(const GenerateArguments& arguments, const std::string& type
 /// Prints a line of JSON at once. Texts of models need not be whole characters.
 void print_json_line(const nlohmann::ordered_json& line);
 
-/// Writes answers.jsonl, a line per answer as soon as it is there.
+/// Writes answers.jsonl, one line per answer, when it is complete.
 class AnswerLines {
  public:
   /// --output "": none. --json: the lines are printed, too. Errors: [io/exists].
@@ -120,7 +120,7 @@ class AnswerLines {
 /// Errors: [data/prompt].
 std::vector<std::string> prompts_of_file(const std::string& path);
 
-/// What a model that hears and writes is asked with.
+/// The inputs of a model that takes audio and writes text.
 struct AskedModel {
   const std::string& type;
   const Config& config;

@@ -1,4 +1,4 @@
-// generate, for a model that hears and writes: its answers to recordings and conversations.
+// generate, for a model that takes audio and writes text: answers to recordings and conversations.
 
 #include <fmt/format.h>
 

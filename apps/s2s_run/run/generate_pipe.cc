@@ -100,7 +100,7 @@ class PipedSession {
   }
 
   /// Samples [S] at the model's rate; feeds whole frames.
-  void hear(const at::Tensor& samples_S) {
+  void feed(const at::Tensor& samples_S) {
     pending_S_ = at::cat({pending_S_, samples_S});
     const int64_t hop = samples_per_frame(model_);
     int64_t at = 0;
@@ -206,13 +206,13 @@ class PipedSession {
 };
 
 /// Feeds standard input to the session until it ends.
-void hear_all(const GenerateArguments& arguments, AnswersSpeech& model, PipedSession& session,
+void feed_all(const GenerateArguments& arguments, AnswersSpeech& model, PipedSession& session,
               PipeInput& input, Log& log) {
   const int64_t rate_hz = model.source_sample_rate_hz();
   PcmStream stream(arguments.channel,
                    arguments.input_rate_hz > 0 ? arguments.input_rate_hz : rate_hz);
   std::optional<StreamResampler> resampler;
-  const auto hear = [&](const at::Tensor& samples_S) {
+  const auto feed = [&](const at::Tensor& samples_S) {
     if (!resampler && samples_S.numel() == 0) return;  // the format may not be known yet
     if (!resampler) {
       if (stream.is_wav() && arguments.input_rate_hz > 0) {
@@ -222,15 +222,15 @@ void hear_all(const GenerateArguments& arguments, AnswersSpeech& model, PipedSes
       resampler.emplace(stream.sample_rate_hz(), rate_hz);
       session.begin(stream.is_wav());
     }
-    session.hear(resampler->add(samples_S));
+    session.feed(resampler->add(samples_S));
   };
   while (session.is_open() && !stream.is_complete()) {
     const std::string bytes = input.next();
     if (bytes.empty()) break;
-    hear(stream.add(bytes));
+    feed(stream.add(bytes));
   }
-  hear(stream.finish());
-  if (resampler) session.hear(resampler->finish());
+  feed(stream.finish());
+  if (resampler) session.feed(resampler->finish());
   if (const std::string warning = stream.warning(); !warning.empty()) log.warning(warning);
 }
 
@@ -264,7 +264,7 @@ void check_pipe(const GenerateArguments& arguments) {
     return;
   }
   if (arguments.inputs.size() > 1) {
-    throw_generate_usage("--input - stands for standard input, and takes no other recordings");
+    throw_generate_usage("--input - is standard input, and takes no other recordings");
   }
   if (!arguments.stream) {
     throw_generate_usage("--input - reads standard input frame by frame: add --stream");
@@ -294,7 +294,7 @@ ExitCode answer_pipe(const GenerateArguments& arguments, const std::string& type
   const InterruptWatch interrupt(kEnding);
   PipeInput input(interrupt);
   PipedSession session(arguments, speech, device);
-  hear_all(arguments, speech, session, input, log);
+  feed_all(arguments, speech, session, input, log);
   if (!session.has_heard()) {
     if (interrupt.requested()) return ExitCode::kStopped;
     if (!input.has_reader()) return ExitCode::kOk;

@@ -1,17 +1,14 @@
 #include "s2s_run/run/pipe_output.h"
 
 #include <ATen/ATen.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <iterator>
 
 #include "base/io_errors.h"
+#include "base/standard_output.h"
 #include "base/utf8_reader.h"
-#include "s2s/interrupted_calls.h"
 
 namespace s2s::run {
 namespace {
@@ -67,22 +64,10 @@ std::string GrowingText::finish() {
 }
 
 void PipeOutput::write(std::string_view bytes) {
-  InterruptedCalls interrupted;
-  while (is_open_ && !bytes.empty()) {
-    const ssize_t count = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-    if (count >= 0) {
-      interrupted.reset();
-      num_bytes_ += count;
-      bytes.remove_prefix(static_cast<size_t>(count));
-    } else if (errno == EPIPE || errno == EIO) {
-      is_open_ = false;
-    } else if (errno == EAGAIN) {
-      pollfd until_writable = {STDOUT_FILENO, POLLOUT, 0};
-      ::poll(&until_writable, 1, -1);
-    } else if (!interrupted.again()) {
-      throw write_error("standard output", "cannot write", errno);
-    }
-  }
+  const size_t size = bytes.size();
+  const int reason = write_standard_output(bytes, is_open_);
+  num_bytes_ += static_cast<int64_t>(size - bytes.size());
+  if (reason != 0) throw write_error("standard output", "cannot write", reason);
 }
 
 void PipeOutput::write_line(const nlohmann::ordered_json& line) {

@@ -133,11 +133,11 @@ ValidationParts build_parts(const ValidateArguments& arguments, const Run& setup
   const RunBuilder& builder = setup.builder();
   ValidationParts parts;
   check_same_parts(arguments.checkpoint, setup.config());  // check before reading its tokenizer
-  if (processes.place().size > 1) parts.strategy = build_strategy(setup, processes);
+  if (processes.launch().size > 1) parts.strategy = build_strategy(setup, processes);
   parts.tokenizer = build_tokenizer(builder, processes, arguments.checkpoint);
   parts.sets = builder.validation_sources(parts.tokenizer.get());
   parts.metrics = builder.metrics();
-  parts.model = builder.described_model(parts.tokenizer.get(), arguments.checkpoint);
+  parts.model = builder.meta_model(parts.tokenizer.get(), arguments.checkpoint);
   const auto values = builder.initial_values(*parts.model, arguments.checkpoint);
   if (parts.strategy) {  // each rank reads its shards
     attach_strategy(*parts.strategy, *parts.model, *values);

@@ -11,14 +11,14 @@
 
 namespace s2s::run {
 
-/// What a run folder says about its run.
+/// The contents of a run folder.
 struct RunRecord {
   std::string path;
   std::string name;         // short, unique among the runs that were read together
   nlohmann::json manifest;  // an empty object when there is none
   std::vector<std::pair<std::string, std::string>> config;  // path and text of each value
   nlohmann::json last;  // the line of the last step in metrics.jsonl; null: there is none
-  /// The last line of each validation set, if they were asked for.
+  /// The last line of each validation set, if requested.
   std::map<std::string, nlohmann::json> validations;
   std::string checkpoint;  // the newest one, or ""
   int64_t data_size = 1;   // data ranks, from the newest checkpoint

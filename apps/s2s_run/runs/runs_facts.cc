@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kNone = "-";
 constexpr size_t kShownValues = 6;
 
-/// A value that sets a run apart. Sorts by how much it says.
+/// A value that distinguishes runs. Sorts by how much it distinguishes.
 struct OwnValue {
   bool is_no_name = false;  // not the name, type or preset of a component
   bool is_part = false;     // some run has no such key: it belongs to a component

@@ -1,5 +1,5 @@
 #pragma once
-// What a table of runs says of each run.
+// The columns of a table of runs.
 
 #include <ctime>
 #include <string>

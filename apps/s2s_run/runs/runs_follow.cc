@@ -74,14 +74,14 @@ void rest(Clock::duration time, const InterruptWatch& interrupt) {
 void follow(const PageArguments& arguments, const std::string& path) {
   const InterruptWatch interrupt;
   std::vector<uintmax_t> seen;
-  bool is_waiting_told = false;
+  bool says_waiting = false;
   while (true) {
     const Clock::time_point begin = Clock::now();
     const std::vector<RunRecord> runs = find_runs_below(arguments.folders, true);
     const bool is_end =
         interrupt.requested() || (!runs.empty() && std::all_of(runs.begin(), runs.end(), is_done));
-    if (runs.empty() && !is_waiting_told) {
-      is_waiting_told = true;
+    if (runs.empty() && !says_waiting) {
+      says_waiting = true;
       fmt::print("waiting for a run in {}\n", printable_name(arguments.folders.front()));
       std::fflush(stdout);
     }

@@ -71,11 +71,11 @@ int64_t last_change_ns(const fs::path& path) {
   return last_ns;
 }
 
-/// Names of what is not as it was made. A set that was made before this was noted has none.
-std::vector<std::string> changed_in(const fs::path& folder, const Json& described) {
+/// The names of changed files. Sets of older versions do not record their contents.
+std::vector<std::string> changed_in(const fs::path& folder, const Json& description) {
   std::vector<std::string> changed;
-  const auto contents = described.find("contents");
-  if (contents == described.end() || !contents->is_object()) return changed;
+  const auto contents = description.find("contents");
+  if (contents == description.end() || !contents->is_object()) return changed;
   const int64_t made_ns = last_change_ns(folder / kName);
   for (const auto& [name, content] : contents->items()) {
     const fs::path path = folder / fs::path(name).filename();
@@ -103,9 +103,9 @@ const char* size_name(Size size) {
 bool find_existing(const fs::path& folder, const Json& settings, SetSummary& summary) {
   if (!fs::exists(folder)) return false;
   if (fs::is_directory(folder) && fs::is_empty(folder)) return false;
-  const std::optional<Json> described = description_of(folder);
-  if (!described) throw folder_in_use(folder.string());
-  const Json& there = *described;
+  const std::optional<Json> description = description_of(folder);
+  if (!description) throw folder_in_use(folder.string());
+  const Json& there = *description;
   if (there["settings"] != settings) {
     throw other_set_there(folder.string(), there["settings"].dump(), settings.dump());
   }
@@ -121,12 +121,12 @@ void write_description(const fs::path& folder, const Json& settings, const SetSu
   for (const auto& entry : fs::directory_iterator(folder)) {
     contents[entry.path().filename().string()] = content_of(entry.path());
   }
-  const Json described = {{"made_by", "s2s-run data synth"},
-                          {"settings", settings},
-                          {"cuts", summary.cuts},
-                          {"hours", summary.hours},
-                          {"contents", contents}};
-  write_file_atomically((folder / kName).string(), described.dump(2) + "\n");
+  const Json description = {{"made_by", "s2s-run data synth"},
+                            {"settings", settings},
+                            {"cuts", summary.cuts},
+                            {"hours", summary.hours},
+                            {"contents", contents}};
+  write_file_atomically((folder / kName).string(), description.dump(2) + "\n");
 }
 
 }  // namespace s2s::synth

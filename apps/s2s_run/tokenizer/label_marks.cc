@@ -3,7 +3,7 @@
 namespace s2s::run {
 namespace {
 
-/// The text of the tokens in [begin, end), as it stands behind the tokens before it.
+/// The text of the tokens in [begin, end) after the tokens before it.
 std::string part_text(const std::vector<int64_t>& ids, size_t begin, size_t end,
                       const Tokenizer& tokenizer) {
   // Some tokenizers drop the space in front of the first word: decode with a token before it.

@@ -9,8 +9,8 @@
 
 namespace s2s::run {
 
-/// The decoded tokens; tokens that decoding skips are their pieces ("</s>"). Tokens that are
-/// labels stand between [[ and ]]. `is_label`: parallel to `ids`.
+/// The decoded tokens. Tokens that decoding skips appear as pieces ("</s>"). Labels are enclosed in
+/// [[ and ]]. `is_label`: parallel to `ids`.
 std::string with_label_marks(const std::vector<int64_t>& ids, const std::vector<bool>& is_label,
                              const Tokenizer& tokenizer);
 

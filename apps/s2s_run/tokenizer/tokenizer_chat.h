@@ -1,5 +1,5 @@
 #pragma once
-// s2s-run tokenizer chat: what a chat template makes of conversations.
+// s2s-run tokenizer chat: shows conversations as a chat template writes them.
 
 #include "s2s_run/command_line.h"
 

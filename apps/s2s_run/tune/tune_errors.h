@@ -15,7 +15,7 @@ Error no_batch(const std::string& length, double limit_bytes);
 /// code 3"; `said`: the end of its output.
 Error probe_failed(int64_t rows, const std::string& length, const std::string& how,
                    const std::string& said);
-/// A flag of NeMo's scripts that asks for what is not there. `instead`: what to write.
+/// A flag of NeMo's scripts that does not exist here. `instead`: what to write.
 Error not_here(const std::string& flag, const std::string& instead);
 
 }  // namespace s2s::run::tune_errors

@@ -133,8 +133,6 @@ size_t leading_space(std::string_view text) {
   return size;
 }
 
-std::string_view trimmed_left(std::string_view text) { return text.substr(leading_space(text)); }
-
 std::string_view trimmed_right(std::string_view text) {
   while (!text.empty()) {
     const std::string_view last = last_character(text);

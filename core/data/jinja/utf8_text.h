@@ -20,9 +20,8 @@ size_t num_characters(std::string_view text);
 enum class Side { kBoth, kLeft, kRight };
 MarkedText strip(const MarkedText& text, Side side, const std::string* chars = nullptr);
 
-/// Strip white space on one side, as Python's str does.
+/// Strips white space at the end, as Python's str.rstrip.
 std::string_view trimmed_right(std::string_view text);
-std::string_view trimmed_left(std::string_view text);
 /// Number of bytes of white space at the front.
 size_t leading_space(std::string_view text);
 

@@ -33,23 +33,9 @@ Sink& sink() {
 
 /// Returns false if the text cannot be written. If the reader has ended, the sink is closed.
 bool write_out(std::string_view text) {
-  InterruptedCalls interrupted;
-  while (sink().is_open && !text.empty()) {
-    const ssize_t count = ::write(STDOUT_FILENO, text.data(), text.size());
-    if (count >= 0) {
-      interrupted.reset();
-      text.remove_prefix(static_cast<size_t>(count));
-    } else if (errno == EPIPE || errno == EIO) {
-      sink().is_open = false;
-    } else if (errno == EAGAIN) {
-      pollfd until_writable = {STDOUT_FILENO, POLLOUT, 0};
-      ::poll(&until_writable, 1, -1);
-    } else if (!interrupted.again()) {
-      sink().reason = errno;
-      return false;
-    }
-  }
-  return true;
+  const int reason = write_standard_output(text, sink().is_open);
+  if (reason != 0) sink().reason = reason;
+  return reason == 0;
 }
 
 ssize_t write_escaped(void*, const char* data, size_t size) {
@@ -75,6 +61,25 @@ void write_rest() {
 }
 
 }  // namespace
+
+int write_standard_output(std::string_view& text, bool& is_open) {
+  InterruptedCalls interrupted;
+  while (is_open && !text.empty()) {
+    const ssize_t count = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (count >= 0) {
+      interrupted.reset();
+      text.remove_prefix(static_cast<size_t>(count));
+    } else if (errno == EPIPE || errno == EIO) {
+      is_open = false;
+    } else if (errno == EAGAIN) {
+      pollfd until_writable = {STDOUT_FILENO, POLLOUT, 0};
+      ::poll(&until_writable, 1, -1);
+    } else if (!interrupted.again()) {
+      return errno;
+    }
+  }
+  return 0;
+}
 
 void open_standard_descriptors() {
   int descriptor = 0;

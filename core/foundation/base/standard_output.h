@@ -22,6 +22,11 @@ int finish_standard_output();
 /// Stops escaping unless standard output is a terminal: for commands whose output is data.
 void write_standard_output_as_it_is();
 
+/// Writes `text` as it is while `is_open`, and removes what was written from `text`. Waits for a
+/// full pipe. Sets `is_open` to false if the reader has ended. Returns 0, or the errno of a
+/// failure.
+int write_standard_output(std::string_view& text, bool& is_open);
+
 /// Escapes a text that arrives in parts, as `escape_standard_output` does.
 class OutputEscaper {
  public:

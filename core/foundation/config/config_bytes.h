@@ -8,10 +8,10 @@
 
 namespace s2s {
 
-/// All of the tree but the names of its sources: what a parser process makes has one source.
+/// Leaves out the names of sources: a parser process reads only one.
 std::string config_to_bytes(const Config& tree);
-/// `source`: the file's path. Errors: std::runtime_error for bytes that are no tree, or one of more
-/// than kMostConfigLevels levels.
+/// `source`: the file's path. Errors: std::runtime_error if the bytes are not a tree, or a tree of
+/// more than kMostConfigLevels levels.
 Config config_from_bytes(std::string_view bytes, const std::string& source);
 
 inline constexpr int kMostConfigLevels = 1000;

@@ -1,5 +1,5 @@
 #pragma once
-// Every error of configuration, in one place. `path` is the dotted path of the node in the config.
+// All errors about configurations. `path` is the dotted path of the node in the configuration.
 
 #include <string>
 #include <string_view>
@@ -24,18 +24,18 @@ Error choice_error(std::string_view path, const Config& node,
                    const std::vector<std::string>& choices);
 /// A program that a checkpoint's configuration names.
 Error program_error(std::string_view path, const Config& node);
-/// `instead`: what to write, when that is known better than the nearest name.
+/// `instead`: what to write, if it is known better than by the nearest name.
 Error unknown_key_error(std::string_view key, std::string_view parent_path, const Config& node,
                         const std::vector<std::string>& known, const std::string& instead = "");
 
-// Values that need more than a type.
+// Values with rules beyond their type.
 /// `DD:HH:MM:SS` was expected.
 Error duration_error(std::string_view path, const Config& node);
-/// No regular expression, for the reason that the library gives.
+/// Not a valid regular expression; `reason` is the library's.
 Error pattern_error(std::string_view path, const Config& node, const std::string& reason);
 /// A block that has to name a data set names none.
 Error no_datasets_error(const std::string& key);
-/// A validation set that begins anew at its end.
+/// A validation set that repeats its data forever.
 Error validation_repeat_error(std::string_view path, const Config& node);
 
 // Reading files.

@@ -1,6 +1,5 @@
 #pragma once
-// What a user should know about a configuration although nothing is wrong with it: keys without
-// effect, and other notes.
+// Notes for the user about a valid configuration: keys without effect, likely mistakes.
 
 #include <string>
 #include <vector>
@@ -12,11 +11,11 @@ namespace s2s {
 struct ConfigNotes {
   std::vector<std::string> without_effect;  // keys: "PATH (origin): REASON"
   std::vector<std::string> others;
-  std::vector<std::string> warnings;  // what was probably not meant
+  std::vector<std::string> warnings;  // likely mistakes
 
-  /// without_effect and others, one line each.
+  /// One line for each entry of without_effect and others.
   std::vector<std::string> all() const;
-  /// The same, with more than two keys of no effect in one line.
+  /// The same, but more than two keys without effect share one line.
   std::vector<std::string> brief() const;
 };
 

@@ -18,7 +18,7 @@ Files& distrusted() {
   return the_process;
 }
 
-/// True for "${" of anything but the environment: the text holds what another value says.
+/// True for a "${" that refers to a value of the configuration, not to the environment.
 bool refers_to_values(std::string_view text) {
   for (size_t at = text.find("${"); at != std::string_view::npos; at = text.find("${", at + 2)) {
     if (!text.substr(at).starts_with("${oc.env:")) return true;
@@ -26,7 +26,7 @@ bool refers_to_values(std::string_view text) {
   return false;
 }
 
-/// Where a variable is named, its default stands, too.
+/// A reference to a variable can also contain a default.
 bool is_of(const Origin& origin, const std::string& file) {
   if (origin.source == file) return true;
   if (origin.source.starts_with("command line: ")) return refers_to_values(origin.source);

@@ -1,6 +1,6 @@
 #pragma once
-// Configuration files that the user did not write, as those in checkpoints. What stands in them
-// starts no command and no program.
+// Configuration files that the user did not write, such as those in checkpoints. They must not
+// start commands or programs.
 
 #include <string>
 
@@ -8,11 +8,11 @@
 
 namespace s2s {
 
-/// From now on, this process distrusts what stands in `file`.
+/// Distrusts the values of `file` for the rest of this process.
 void distrust_file(const std::string& file);
 
-/// Whether a value comes from such a file, or may: a text of the environment or of the command line
-/// that refers to other values can repeat what such a file says.
+/// True if a value comes from a distrusted file, or may come from one: a text of the environment or
+/// of the command line can refer to a value of the file.
 bool is_distrusted(const Origin& origin);
 
 }  // namespace s2s

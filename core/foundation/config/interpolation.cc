@@ -27,10 +27,10 @@ using Path = std::vector<std::string>;
 
 std::string dotted(const Path& path) { return joined(path, "."); }
 
-/// What interpolations may bring in, all together: a text that holds the one before it ten times,
-/// ten times over, has gigabytes.
+/// The limit of all text that interpolations add. Nested references can multiply it: a text that
+/// contains the one before it ten times, over ten levels, has gigabytes.
 constexpr size_t kMaxAddedBytes = size_t{16} << 20;
-/// Interpolations inside of each other, and references that lead to references.
+/// The limit of nested interpolations and of chains of references.
 constexpr size_t kMaxLevels = 64;
 
 /// True when a default of a variable refers to something.
@@ -51,7 +51,7 @@ class Resolver {
     unneeded_root_ = root;
     unneeded_ = std::make_unique<Resolver>(unneeded_root_);
   }
-  /// Throws at the first mistake, and passes over defaults that are not needed.
+  /// Throws at the first error. Does not resolve defaults that are not used.
   explicit Resolver(Config& root) : root_(root), findings_(nullptr) {}
 
   void resolve_tree(Config& node, Path& path) {
@@ -69,10 +69,10 @@ class Resolver {
   }
 
  private:
-  /// With findings, a value that cannot be resolved keeps its text.
+  /// With findings: a value that cannot be resolved keeps its text.
   void resolve_or_note(Config& node, const Path& path) {
     if (findings_ == nullptr) return resolve_scalar(node, path);
-    if (added_bytes_ > kMaxAddedBytes) return;  // there is a finding of it
+    if (added_bytes_ > kMaxAddedBytes) return;  // already reported
     try {
       resolve_scalar(node, path);
     } catch (const Error& error) {
@@ -118,8 +118,8 @@ class Resolver {
                                   " other values; refer to the value directly");
   }
 
-  /// The origin becomes the target's, with a note of the way; of what came from the environment,
-  /// the note stays the variable's (environment_expression).
+  /// The value takes the target's origin, with a note of the reference. A value of the environment
+  /// keeps the variable in its note (environment_expression).
   void replace(Config& node, Config value) {
     Origin origin = value.origin().source.empty() ? node.origin() : value.origin();
     const std::string place = " at " + node.origin().text();
@@ -133,7 +133,7 @@ class Resolver {
     mark_done(node);
   }
 
-  /// What an interpolation brings in is resolved already, and must not be read again.
+  /// The value is already resolved; it must not be resolved again.
   void mark_done(const Config& node) {
     done_.insert(&node);
     for (const Config& item : node.items()) mark_done(item);
@@ -179,7 +179,7 @@ class Resolver {
     return lookup(target_path(expand(expression, node, path).text, node, path), node, path);
   }
 
-  /// Interpolations inside an interpolation come first.
+  /// Inner interpolations are resolved first.
   Resolved expand(const std::string& expression, const Config& node, const Path& path) {
     if (expression.find("${") == std::string::npos) return {expression, expression, false};
     const Level inside(level_);
@@ -197,7 +197,7 @@ class Resolver {
       const std::string text = start == std::string::npos ? "" : arguments.substr(start);
       fallback = found == nullptr ? expand(text, node, path) : unneeded_default(text, node, path);
     }
-    // The default of a secret is one, too.
+    // The default of a secret is a secret, too.
     const bool is_secret =
         is_secret_name(name) || std::any_of(path.begin(), path.end(), is_secret_name);
     Origin origin;
@@ -224,8 +224,8 @@ class Resolver {
     return value;
   }
 
-  /// A stored configuration keeps the default, for where the variable is not set. It is followed in
-  /// a copy, because its mistakes are nobody's; nothing when there is one.
+  /// Resolves an unused default, which a stored configuration keeps for environments that lack the
+  /// variable. Works on a copy and returns nothing on errors, because nothing reads the value.
   std::optional<Resolved> unneeded_default(const std::string& text, const Config& node,
                                            const Path& path) {
     if (text.find("${") == std::string::npos) return expand(text, node, path);
@@ -237,7 +237,7 @@ class Resolver {
     }
   }
 
-  /// "a.b", "a[0].b"; leading dots are relative to the map that holds the value.
+  /// "a.b" or "a[0].b". Leading dots are relative to the map that contains the value.
   Path target_path(std::string expression, const Config& node, const Path& path) const {
     Path target;
     size_t dots = 0;
@@ -291,7 +291,7 @@ class Resolver {
   [[noreturn]] void throw_no_target(const Path& target, const Config& parent,
                                     const std::string& step, const Config& node, const Path& path) {
     std::vector<std::string> known;
-    if (suggestions_left_ > 0) {  // each compares with all keys
+    if (suggestions_left_ > 0) {  // each search compares all keys
       --suggestions_left_;
       for (const auto& [key, child] : parent.entries()) known.push_back(key);
     }
@@ -332,7 +332,7 @@ class Resolver {
   Config& root_;
   Findings* findings_;
   std::vector<std::string> active_;
-  size_t level_ = 0;  // of interpolations inside of each other
+  size_t level_ = 0;  // nesting of interpolations
   size_t added_bytes_ = 0;
   int suggestions_left_ = 20;
   std::set<const Config*> done_;

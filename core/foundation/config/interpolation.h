@@ -1,5 +1,5 @@
 #pragma once
-// Interpolation for checks, which go on after the first finding (load_config.h has the other form).
+// Interpolation for checks, which continue after the first finding (load_config.h: throws).
 
 #include <optional>
 #include <set>
@@ -11,30 +11,30 @@
 
 namespace s2s {
 
-/// Resolves what can be resolved; a value that cannot be keeps its text and adds a finding.
+/// Resolves interpolations. A value that cannot be resolved keeps its text and adds a finding.
 void resolve_interpolations(Config& config, Findings& findings);
 
-/// The same for the tree at `path` (keys) and what it refers to, and nothing else.
+/// Resolves only the tree at `path` (keys) and the values that it refers to.
 void resolve_interpolations_at(Config& config, const std::vector<std::string>& path,
                                Findings& findings);
 
-/// `text` as it is written so that its "${" stand for themselves.
+/// Escapes each "${" of `text`, so that it starts no interpolation.
 std::string escape_interpolation(const std::string& text);
-/// The same for every text of a tree that is resolved already and is to be resolved again.
+/// Escapes all texts of a resolved tree that will be resolved again.
 void escape_interpolations(Config& config);
 
-/// For a resolved value that the environment had part in: a text of texts and `${oc.env:NAME}` that
-/// gives it again.
+/// An expression of literal text and `${oc.env:NAME}` that evaluates to the resolved value `node`.
+/// Nothing if the value does not depend on the environment.
 std::optional<std::string> environment_expression(const Config& node);
-/// The variables in it.
+/// The variables in that expression.
 std::vector<std::string> environment_variables(const Config& node);
 
-/// True for a value that kept its "${".
+/// True for a value that still contains an interpolation.
 bool is_unresolved(const Config& node);
 /// True when `node` or anything below it is unresolved.
 bool has_unresolved(const Config& node);
 
-/// First steps of all absolute paths that interpolations name: "demo" of "${demo.data}/x".
+/// The first keys of all absolute paths in interpolations: "demo" of "${demo.data}/x".
 std::set<std::string> interpolation_roots(const Config& config);
 
 }  // namespace s2s

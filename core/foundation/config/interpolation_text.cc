@@ -23,7 +23,7 @@ void Resolved::add_text(const std::string& literal) {
 void Resolved::add(const Resolved& part) {
   text += part.text;
   has_variables = has_variables || part.has_variables;
-  // Backslashes in front of an interpolation stand for half as many.
+  // Each pair of backslashes before an interpolation is one backslash.
   const size_t end = expression.find_last_not_of('\\');
   const size_t backslashes = expression.size() - (end == std::string::npos ? 0 : end + 1);
   if (part.expression.starts_with("${")) expression.append(backslashes, '\\');

@@ -1,6 +1,6 @@
 #pragma once
-// Texts with interpolations in them: taken apart, and put together again where a value is to keep
-// what the environment gave it as a reference.
+// Splits texts at their interpolations. Also keeps expressions that give a value from the
+// environment again.
 
 #include <optional>
 #include <string>
@@ -10,22 +10,22 @@
 
 namespace s2s {
 
-/// A text cut into literal pieces and interpolations (without "${" and "}").
+/// A part of a text: literal text, or the inside of an interpolation (without "${" and "}").
 struct Piece {
   bool is_interpolation = false;
   std::string text;
 };
 
-/// Of values that came from the environment: how Origin::source begins, how Origin::via begins, and
-/// how Origin::via begins for a text with variables in it.
+/// Prefixes that mark values of the environment: of Origin::source, of Origin::via, and of
+/// Origin::via for a text that contains variables.
 inline constexpr char kEnvironment[] = "environment ";
 inline constexpr char kReference[] = "${oc.env:";
 inline constexpr char kText[] = "text ";
 
-/// What interpolations came to.
+/// The result of resolving a text.
 struct Resolved {
   std::string text;
-  std::string expression;  // gives `text` again; of literal text and of variables
+  std::string expression;  // evaluates to `text`; literal text and variables
   bool has_variables = false;
 
   void add_text(const std::string& literal);
@@ -35,7 +35,8 @@ struct Resolved {
 /// The end of the interpolation that starts at `start` ("${"), or npos.
 size_t closing_brace(const std::string& text, size_t start);
 
-/// Backslashes before "${" are halved; an odd one makes it literal. Nothing when a brace is open.
+/// Halves the backslashes before each "${"; an odd number makes it literal. Nothing if a brace is
+/// open.
 std::optional<std::vector<Piece>> split_interpolations(const std::string& text);
 
 }  // namespace s2s

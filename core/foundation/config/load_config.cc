@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kMaxBytes = size_t{16} << 20;  // the parser takes about a second for them
 constexpr const char* kStandardInput = "standard input";
 
-/// All of it, once for the process: a command may ask for its configuration twice.
+/// Reads all of it once per process: a command may load its configuration twice.
 const std::string& read_standard_input() {
   static const std::string kText = [] {
     std::string text;
@@ -58,7 +58,7 @@ struct Override {
   std::string value;
 };
 
-/// "a.b[0].c" as its steps.
+/// Splits "a.b[0].c" into its keys.
 std::vector<std::string> split_path(const std::string& path, const std::string& text) {
   std::vector<std::string> steps(1);
   bool in_brackets = false;
@@ -133,14 +133,14 @@ size_t list_index(const Override& word, size_t depth, const Config& list, bool m
   return static_cast<size_t>(*index);
 }
 
-/// The child that the path's step at `depth` names; made when it is missing.
+/// The child with the key of the path at `depth`. Creates it if it is missing.
 Config& step_into(Config& node, const Override& word, size_t depth, const Origin& origin) {
   if (node.is_scalar()) {
     throw override_error(word.text, config_place(join_path(word.path, depth), node) + " is " +
                                         config_value(node) + ", which cannot hold '" +
                                         word.path[depth] + "'");
   }
-  if (node.is_null() && word.path[depth] == "0") {  // the first item of a list that is not there
+  if (node.is_null() && word.path[depth] == "0") {  // the first item of a missing list
     const Origin made_at = node.origin();
     node = Config::list();
     node.set_origin(made_at);
@@ -182,7 +182,7 @@ Config parse_value(const Override& word, const Origin& origin) {
   }
 }
 
-/// Each finding about a value repeats where it came from.
+/// Shortens the word, because each finding about a value repeats its origin.
 std::string beginning_of(const std::string& word) {
   size_t shown = 100;
   if (word.size() <= shown) return word;

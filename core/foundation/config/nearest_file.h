@@ -1,11 +1,11 @@
 #pragma once
-// What a path of a file that does not exist was probably meant to be.
+// Suggests a file for a path that does not exist.
 
 #include <string>
 
 namespace s2s {
 
-/// The file of the same folder whose name is nearest to that of `file`, or "".
+/// The file in the same folder with the name nearest to that of `file`, or "".
 std::string nearest_file(const std::string& file);
 
 }  // namespace s2s

@@ -11,7 +11,7 @@ namespace s2s {
 
 namespace {
 
-/// The rows directly below `prefix`, with their own names.
+/// The rows directly below `prefix`, named without it.
 std::vector<std::pair<std::string, const OptionRow*>> rows_below(const OptionTable& table,
                                                                  const std::string& prefix) {
   std::vector<std::pair<std::string, const OptionRow*>> rows;
@@ -63,7 +63,7 @@ class Checker {
   }
 
   void check_row(const OptionRow& row, const Config& node, const std::string& path) {
-    if (is_unresolved(node)) return;  // that is a finding already
+    if (is_unresolved(node)) return;  // already reported
     if (row.type == kGroupType) {
       if (!node.is_null()) check_map(node, row.name + ".", path);
     } else if (row.type == kGroupListType) {

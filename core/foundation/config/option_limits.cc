@@ -12,7 +12,7 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 constexpr double kLayers = 10'000;
 constexpr double kWidth = 1 << 20;
 constexpr double kTaps = 1 << 16;
-constexpr double kPadding = 4096;  // each row is as long as that at least
+constexpr double kPadding = 4096;  // the least length of a row
 constexpr double kVocabulary = 1 << 24;
 constexpr double kPositions = 1 << 27;
 constexpr double kHertz = 768'000;
@@ -24,7 +24,7 @@ struct NameKind {
   std::initializer_list<std::string_view> parts;  // of names
 };
 
-/// The first kind with a part that occurs in the name.
+/// The first kind that matches a part of the name counts.
 const NameKind kKinds[] = {
     {kNoLimit, {"seed"}},
     {kCount, {"token_id"}},

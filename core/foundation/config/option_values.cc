@@ -20,7 +20,7 @@ std::string bounds_text(const Bounds& bounds) {
   return fmt::format("a value from {} to {}", bounds.min, bounds.max);
 }
 
-/// NaN lies outside of every bound, and is fine where there is none.
+/// NaN is outside of every bound. Without bounds it is allowed.
 void check_number(const OptionSpot& spot, double value) {
   const Bounds& bounds = spot.bounds;
   const bool bounded = !std::isinf(bounds.min) || !std::isinf(bounds.max);
@@ -99,7 +99,7 @@ void read(const OptionSpot& spot, Config& value, Findings& findings) {
 
 using Check = void (*)(const OptionSpot& spot, Findings& findings);
 
-/// A check by the name of each type. It makes read_value for these types.
+/// Checks by the name of the type. Instantiates read_value for these types.
 template <class... T>
 std::map<std::string, Check> checks_of() {
   return {{type_name(T{}), [](const OptionSpot& spot, Findings& findings) {

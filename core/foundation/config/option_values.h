@@ -1,6 +1,6 @@
 #pragma once
-// One option's value: from a config node with its checks, and back. Every type an option can have
-// is listed here once, and the reader, the writer and the table use it.
+// Reads and checks the value of one option, and writes it back. This is the only list of option
+// types: the reader, the writer and the table use it.
 
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ struct OptionSpot {
   const Bounds& bounds;
 };
 
-/// Reads the node into `value`, or leaves `value` alone and adds findings. T: a type of type_name.
+/// Reads the node into `value`; on failure, only adds findings. T: a type of type_name.
 template <class T>
 void read_value(const OptionSpot& spot, T& value, Findings& findings);
 
@@ -37,11 +37,10 @@ inline const char* type_name(const Config&) { return "subtree"; }
 constexpr const char* kGroupType = "map";
 constexpr const char* kGroupListType = "list of map";
 
-/// Adds findings for a node that a table says to be of type `type_name`.
+/// Adds findings if the node is not of the type `type_name`.
 void check_value(const std::string& type_name, const OptionSpot& spot, Findings& findings);
 
-/// Adds a finding for a node that names another program than the option's default, and that the
-/// user did not write.
+/// Adds a finding if the node names another program than the default and the user did not write it.
 void check_program(const OptionSpot& spot, Findings& findings);
 
 /// The value as a node.

@@ -1,5 +1,5 @@
-// Option structs: from a config map, with every finding collected; to a config tree; and to the
-// table of `plugin inspect`.
+// Option structs: read from a config map with all findings, written to a config tree, and listed in
+// the table of `plugin inspect`.
 #include "s2s/options.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ const Config& empty_map() {
 }
 
 /// Turns the overloads of OptionVisitor into one template, `Derived::put(name, value, doc, bounds,
-/// kind)`. Every whole number has an upper bound.
+/// kind)`. Gives every integer an upper bound.
 template <class Derived>
 class UniformVisitor : public OptionVisitor {
  public:
@@ -209,7 +209,7 @@ class TableVisitor final : public UniformVisitor<TableVisitor> {
   int64_t begin_list(const char* name, const char* doc, int64_t /*current_count*/) override {
     table_.push_back({prefix_ + name, kGroupListType, "[]", doc, {}, ""});
     enter(std::string(name) + "[].");
-    return 1;  // one item shows the names
+    return 1;  // one item is enough to show the names
   }
   void begin_item() override {}
   void end_item() override {}

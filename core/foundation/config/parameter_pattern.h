@@ -1,5 +1,5 @@
 #pragma once
-// Patterns of parameter names: model.freeze_params and its kin.
+// Patterns of parameter names, as in model.freeze_params.
 
 #include <string>
 #include <string_view>
@@ -9,12 +9,12 @@
 
 namespace s2s {
 
-/// A regular expression that is matched at the start of names, as Python's re.match.
+/// A regular expression, matched at the start of names as by Python's re.match.
 class ParameterPattern {
  public:
-  /// `node` holds the pattern and stands at `path`. Errors: [config/pattern].
+  /// `node` contains the pattern, `path` is its path. Errors: [config/pattern].
   ParameterPattern(const Config& node, std::string_view path);
-  /// Errors: [config/pattern] when that takes too many steps.
+  /// Errors: [config/pattern] if the match takes too many steps.
   bool matches(const std::string& name) const;
 
  private:

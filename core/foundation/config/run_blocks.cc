@@ -11,7 +11,7 @@ namespace s2s {
 
 namespace {
 
-/// What goes wrong, the machines, and what looks on.
+/// Options about failures, machines and profiling.
 void visit_rest(TrainerBlock& block, OptionVisitor& v) {
   v("max_skipped_steps", block.max_skipped_steps,
     "maximum number of consecutive updates that are skipped because of non-finite gradients; one "
@@ -137,7 +137,7 @@ std::optional<int64_t> configured_ranks(const Config& config) {
   const Config* nodes = config.find_path("trainer.num_nodes");
   const bool is_given = nodes != nullptr && !nodes->is_null();
   if (!is_given) return on_each;
-  constexpr int64_t kMostRanks = int64_t{1} << 20;  // as of every mesh
+  constexpr int64_t kMostRanks = int64_t{1} << 20;  // the limit of every mesh
   const int64_t num_nodes = nodes->as_int("trainer.num_nodes");
   if (num_nodes > kMostRanks / *on_each) {
     throw bounds_error("trainer.num_nodes", *nodes, "at most 1048576 ranks on all machines");
@@ -232,7 +232,7 @@ void ExpManagerBlock::visit(OptionVisitor& v) {
 }
 
 std::string ExpManagerBlock::run_folder() const {
-  // "s2s_results/" of NeMo's files would be shown as s2s_results//checkpoints.
+  // Without this, "s2s_results/" of NeMo's files would give s2s_results//checkpoints.
   std::string folder = explicit_log_dir.value_or(exp_dir.value_or("runs"));
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   if (explicit_log_dir) return folder;
@@ -339,7 +339,7 @@ std::vector<ValidationSet> validation_sets(const Config& config) {
   if (!datasets->is_map()) throw type_error(path, *datasets, "a map of named data sets");
   Config inherited = *block;
   inherited.erase("datasets");
-  // The data source of training, where none is named.
+  // The training's data source is the default.
   const Config* kind_of_training = config.find_path("data.train_ds.name");
   if (inherited.find("name") == nullptr && kind_of_training != nullptr) {
     inherited["name"] = *kind_of_training;

@@ -1,6 +1,6 @@
 #pragma once
-// The blocks of a run's configuration that belong to no plugin: the one list of their keys, which
-// the check, `config show` and the run itself read. Names are NeMo speechlm2's wherever it has one.
+// The blocks of a run's configuration that belong to no plugin. The check, `config show` and the
+// run read the same list of keys. Names are those of NeMo speechlm2 where it has one.
 
 #include <cstdint>
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace s2s {
 
-/// `model.lora`: low-rank adapters (nn/lora.h); names as in PEFT's LoraConfig.
+/// `model.lora`: low-rank adapters (nn/lora.h). Names as in PEFT's LoraConfig.
 struct LoraOptions {
   int64_t r = 0;  // 0: no adapters
   double lora_alpha = 8;
   double lora_dropout = 0;
   std::vector<std::string> target_modules;
-  std::optional<std::string> target_pattern;  // PEFT's target_modules when that is a text
+  std::optional<std::string> target_pattern;  // PEFT's target_modules, given as a text
   std::vector<std::string> exclude_modules;
   std::optional<std::string> exclude_pattern;
   std::vector<int64_t> layers_to_transform;
@@ -27,11 +27,11 @@ struct LoraOptions {
   std::string task_type = "CAUSAL_LM";
   std::optional<std::string> path;
   void visit(OptionVisitor& v);
-  /// target_modules, or q_proj and v_proj where there are none.
+  /// target_modules, or q_proj and v_proj if it is empty.
   std::vector<std::string> targets() const;
-  /// Targets these modules, and no others.
+  /// Targets exactly these modules.
   void target_only(std::vector<std::string> modules);
-  /// Whether some layers have another rank or alpha.
+  /// True if some layers have another rank or alpha.
   bool has_patterns() const {
     return !rank_pattern.entries().empty() || !alpha_pattern.entries().empty();
   }
@@ -39,7 +39,7 @@ struct LoraOptions {
   double scale(int64_t rank, double alpha) const;
 };
 
-/// `trainer.profile`: the steps that a profiler records. Steps count from 0, as NeMo's do.
+/// `trainer.profile`: the steps that a profiler records. Steps count from 0, as in NeMo.
 struct ProfileBlock {
   std::optional<int64_t> begin_step;  // none: no profile
   std::optional<int64_t> end_step;    // the last one; none: begin_step
@@ -93,8 +93,8 @@ struct CommunicatorBlock {
   double first_limit_s() const { return first_step_timeout_s.value_or(3 * timeout_s); }
 };
 
-/// Processes on each machine; nothing for "auto" and -1, which take what was started.
-/// Errors: [config/type].
+/// Processes on each machine. Nothing for "auto" and -1, which take the started number. Errors:
+/// [config/type].
 std::optional<int64_t> num_devices(const Config& node);
 
 /// trainer.devices times trainer.num_nodes (1 when it is not given); nothing where devices are not
@@ -114,7 +114,7 @@ struct CheckpointBlock {
   bool auto_insert_metric_name = true;
   void visit(OptionVisitor& v);
 
-  /// train_time_interval in seconds; 0 when there is none. Errors: [config/duration].
+  /// train_time_interval in seconds; 0 if absent. Errors: [config/duration].
   double interval_s() const;
 };
 
@@ -161,19 +161,19 @@ struct ExpManagerBlock {
   double slow_step_s = 300;
   void visit(OptionVisitor& v);
 
-  /// explicit_log_dir, or exp_dir/name, with /version where that is set.
+  /// explicit_log_dir, or exp_dir/name; with /version if it is set.
   std::string run_folder() const;
-  /// True where the start of a run has to choose a version: a run that does not resume, without
-  /// explicit_log_dir and version.
+  /// True if the start of a run has to choose a version: the run does not resume and sets neither
+  /// explicit_log_dir nor version.
   bool needs_version() const;
-  /// max_time_per_run in seconds; 0 when there is none. Errors: [config/duration].
+  /// max_time_per_run in seconds; 0 if absent. Errors: [config/duration].
   double max_time_s() const;
 };
 
 /// Seconds of DD:HH:MM:SS at `path`. Errors: [config/duration].
 double duration_s(const std::string& path, const Config& node);
 
-/// What `plan` reads of a `trainer.strategy` that names no strategy: a mesh to try.
+/// The mesh that `plan` tries if `trainer.strategy` names no strategy.
 struct MeshBlock {
   std::optional<int64_t> data_parallel_size;
   std::optional<int64_t> tensor_parallel_size;
@@ -183,7 +183,7 @@ struct MeshBlock {
   void visit(OptionVisitor& v);
 };
 
-/// A factor on the learning rate of the parameters that a pattern matches at their start.
+/// Scales the learning rate of the parameters whose names a pattern matches at their start.
 struct LrScaleBlock {
   std::string params;
   double scale = 1;
@@ -209,23 +209,23 @@ struct ModelBlock {
   Config tokenizer, optimizer, lr_scheduler, scoring_asr, metrics;
   void visit(OptionVisitor& v);
 
-  /// freeze_params and prevent_freeze_params, and with lora, as NeMo does, the language model
-  /// frozen but for its adapters.
+  /// freeze_params and prevent_freeze_params. With lora, also the language model without its
+  /// adapters, as in NeMo.
   std::vector<std::string> frozen() const;
   std::vector<std::string> kept() const;
 };
 
-/// A named data set with what it inherits from `data.validation_ds`.
+/// A named data set, with the keys that it inherits from `data.validation_ds`.
 struct ValidationSet {
   std::string name;
   Config node;
 };
 /// The sets of data.validation_ds.datasets: the keys of validation_ds without `datasets`,
-/// overridden by each set's own. Errors: [config/type] when one of these is no map.
+/// overridden by each set's own keys. Errors: [config/type] if one of these is not a map.
 std::vector<ValidationSet> validation_sets(const Config& config);
 
-/// A validation ends, and sources that can repeat do so unless they are told not to: gives a set
-/// `repeat: false` when the table of its source has that option and the set does not say it.
+/// Validation data must end. Sets `repeat: false` if the source's table has that option and the set
+/// does not set it.
 void end_validation_set(Config& set, const OptionTable& table);
 
 }  // namespace s2s

@@ -20,7 +20,7 @@ namespace s2s {
 
 namespace {
 
-/// True for every key that `table`, which must live on, lists at its top.
+/// True for each top-level key of `table`, which must outlive the result.
 std::function<bool(const std::string&)> listed_in(const OptionTable& table) {
   return [&table](const std::string& key) {
     return std::any_of(table.begin(), table.end(),
@@ -61,7 +61,7 @@ class Walker {
  private:
   size_t count() const { return check_.findings.errors().size(); }
 
-  /// What depends on an interpolation that failed would only repeat that.
+  /// A component that depends on a failed interpolation would only repeat its error.
   void add_buildable(const std::string& kind, const std::string& path) {
     const Config* const node = check_.written.find_path(path);
     if (node == nullptr || has_unresolved(*node)) return;
@@ -71,7 +71,7 @@ class Walker {
     if (kind != "model" || !is_open) check_.buildable.push_back(kind);
   }
 
-  /// A block of another name is fine when an interpolation refers to it.
+  /// An unknown block is allowed if an interpolation refers to it.
   void walk_top() {
     const std::vector<std::string>& known = known_blocks();
     for (const auto& [key, node] : config_.entries()) {
@@ -79,7 +79,7 @@ class Walker {
       if (!check_.referenced.contains(key) && !off_.take("", key, node, check_.notes)) {
         check_.findings.add(unknown_key_error(key, "", node, known, instead_of("", key, node)));
       }
-      remember_secrets(node, key);  // texts that contain them stay
+      remember_secrets(node, key);  // other texts may contain them
       check_.written.erase(key);
     }
   }
@@ -104,7 +104,7 @@ class Walker {
     off_.erase_from(check_.written);
   }
 
-  /// Checks, completes, and goes on to the components below.
+  /// Checks and completes a block, then the components below it.
   void walk_options(Config& node, const OptionTable& table, const OptionScope& scope) {
     check(node, table, scope);
     walk_components(node, table, scope.path);
@@ -129,7 +129,7 @@ class Walker {
     }
   }
 
-  /// Of metrics and loggers there may be several.
+  /// There may be several metrics and loggers.
   void walk_components_at(Config& node, const std::string& kind, const std::string& path) {
     const bool may_be_many = kind == "metric" || kind == "logger";
     if (!may_be_many || !node.is_list()) return walk_component_below(node, kind, path);
@@ -138,7 +138,7 @@ class Walker {
     }
   }
 
-  /// Options of kind "seed" say a number or how it is drawn.
+  /// Options of kind "seed" are a number or a way to draw one.
   void check_seed(const Config& node, const std::string& path) {
     const bool drawn = node.is_scalar() && contains({"randomized", "trng"}, node.text());
     const bool number = node.is_scalar() && !node.text().empty() &&
@@ -163,7 +163,7 @@ class Walker {
     if (is_trainers && count() == before) add_buildable(kind, path);
   }
 
-  /// Which one `auto` takes depends on the machine: then there is nothing but the trainer's own.
+  /// `auto` selects a communicator by the machine, so only the trainer's own keys are known.
   void walk_communicator(Config& node, const std::string& path) {
     const OptionTable own = list_options<CommunicatorBlock>();
     const Config* name = node.is_map() ? node.find("name") : nullptr;
@@ -174,13 +174,13 @@ class Walker {
     if (node.is_map()) walk_owned(node, own, path, path);
   }
 
-  /// Subtrees that say no kind are components when they are called like one and name one.
+  /// A subtree without a declared kind is a component if its key is a kind and it has a name.
   std::string kind_of(const OptionRow& row) const {
     if (!row.kind.empty()) return row.kind;
     return row.type == "subtree" && contains(schema_.kinds, row.name) ? row.name : "";
   }
 
-  /// The keys of a component's node that the trainer reads instead.
+  /// The keys of a component's node that the trainer reads.
   void walk_owned(Config& node, const OptionTable& own, const std::string& path,
                   const std::string& source) {
     const OptionScope scope = {path, "default of " + source, [](const auto&) { return true; },
@@ -193,14 +193,14 @@ class Walker {
 
   void walk_component(Config& node, const std::string& kind, const std::string& path,
                       const Known& known_elsewhere) {
-    if (is_unresolved(node)) return;  // that is a finding already
+    if (is_unresolved(node)) return;  // already reported
     if (!node.is_map()) {
       check_.findings.add(type_error(path, node, "a map with the " + kind + "'s name"));
       return;
     }
     const Config* name = node.find("name");
     if (name == nullptr) {
-      // A codec that is only described (num_codebooks) is not built.
+      // A codec of which only num_codebooks is given is not built.
       if (kind == "codec" && node.find("num_codebooks") != nullptr) return;
       check_.findings.add(missing_key_error(path + ".name", node, "which " + kind));
       return;
@@ -210,8 +210,8 @@ class Walker {
     });
   }
 
-  /// Options that are translated from a foreign config are checked when that is read. `name` is a
-  /// copy: keys that are added to `node` move those that are there.
+  /// Options that are translated from a foreign config are checked later, when it is read. `name`
+  /// is a copy, because adding keys to `node` moves its entries.
   void walk_named(Config& node, const std::string& kind, const Config name, const std::string& path,
                   const Known& known_elsewhere) {
     if (node.find("translate_from") != nullptr) return walk_translated(node, path);
@@ -230,7 +230,7 @@ class Walker {
     }
   }
 
-  /// Beside a foreign config nothing else is read.
+  /// A component that is translated from a foreign config has no other options.
   void walk_translated(const Config& node, const std::string& path) {
     const std::vector<std::string> known = {"name", "translate_from"};
     for (const auto& [key, child] : node.entries()) {
@@ -262,7 +262,7 @@ class Walker {
     }
   }
 
-  /// `plan` takes a language model alone: nothing of another part is written.
+  /// `plan` accepts a language model alone, if no other part is configured.
   bool is_language_model_alone(const Config& model, const OptionTable& own) const {
     if (schema_.purpose != RunPurpose::kPlan || model.find("llm") == nullptr) return false;
     const auto known = listed_in(own);
@@ -307,7 +307,7 @@ class Walker {
     walk_validation();
   }
 
-  /// With multi_config, a data source reads the keys that are maps as sets of their own.
+  /// With multi_config, the keys of a data source that are maps are data sets.
   static Known sets_in(const Config& source) {
     return [&source](const std::string& key) {
       const Config* multi = source.is_map() ? source.find("multi_config") : nullptr;
@@ -324,7 +324,7 @@ class Walker {
     if (!table.empty()) walk_options(node, table, {path, "default of " + path, nullptr, true});
   }
 
-  /// Each set is completed; a key that all inherit is complained about once.
+  /// Completes each set. Reports an inherited key only once.
   void walk_validation() {
     std::vector<ValidationSet> sets;
     try {
@@ -359,7 +359,7 @@ class Walker {
   Config& config_;
   UnknownKeys unknown_;
   SwitchedOff off_;
-  Config* written_set_ = nullptr;  // of a walker over one validation set: the set as it is run
+  Config* written_set_ = nullptr;  // if the walker checks one validation set: the set that is run
 };
 
 }  // namespace

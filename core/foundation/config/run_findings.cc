@@ -10,10 +10,10 @@
 namespace s2s {
 namespace {
 
-/// Shorter lists are printed again.
+/// Shorter lists may be repeated.
 constexpr size_t kLongList = 120;
 
-/// The message without its list of known keys, when `seen` has the list already.
+/// The message without its list of known keys, if `seen` contains the list.
 std::string with_list_once(const std::string& message, std::set<std::string>& seen) {
   constexpr std::string_view kMark = "; known: ";
   const size_t at = message.rfind(kMark);
@@ -22,7 +22,7 @@ std::string with_list_once(const std::string& message, std::set<std::string>& se
   return message.substr(0, at) + "; the known keys are listed above";
 }
 
-/// Removes the key at a dotted path, if it is there.
+/// Removes the key at a dotted path, if it exists.
 void erase(Config& config, const std::string& path) {
   const size_t dot = path.rfind('.');
   if (dot == std::string::npos) return config.erase(path);

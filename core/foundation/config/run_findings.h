@@ -1,5 +1,5 @@
 #pragma once
-// What a check of a configuration does with its findings and with blocks that nobody reads.
+// Sorts the findings of a check, and removes blocks that nothing reads.
 
 #include <string>
 #include <vector>
@@ -10,18 +10,18 @@
 
 namespace s2s {
 
-/// Orders findings, mistakes of the configuration first: their exit code is the run's. Equal ones
-/// are said once, and so is a long list of known keys.
+/// Sorts findings. Errors of the configuration come first, so their exit code is the run's. Equal
+/// findings, and a long list of known keys, appear once.
 void sort_findings(Findings& findings);
 
-/// Blocks of options that nobody knows and that are switched off, as `mtp: {enabled: false}`.
+/// Unknown blocks that are switched off, such as `mtp: {enabled: false}`.
 class SwitchedOff {
  public:
-  /// True when `value` is such a block. It is noted then, once.
+  /// Returns true if `value` is such a block, and notes it once.
   bool take(const std::string& path, const std::string& key, const Config& value,
             ConfigNotes& notes);
-  /// Removes the blocks from `config`, so that what is left can be read strictly. Those of a
-  /// validation set may stand in `data.validation_ds`, which all sets inherit.
+  /// Removes the blocks from `config`, so that the rest can be read strictly. The block of a
+  /// validation set may be in `data.validation_ds`, which all sets inherit.
   void erase_from(Config& config) const;
 
  private:

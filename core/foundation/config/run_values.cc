@@ -24,7 +24,7 @@ void need_component(const Config& config, const std::string& path, const char* d
   findings.add(missing_key_error(path + ".name", parent != nullptr ? *parent : config, doc));
 }
 
-/// Adds what `read` says about a value that is there.
+/// Adds the errors of `read`, if the value exists.
 template <class Read>
 void check_value(const Config* node, const Read& read, Findings& findings) {
   if (node == nullptr || !node->is_scalar() || node->is_missing() || is_unresolved(*node)) return;
@@ -48,8 +48,8 @@ void check_patterns(const Config& config, const std::string& path, const std::st
   }
 }
 
-/// Whether a finding is about the place of `node` already.
-bool is_told(const Config& node, const Findings& findings) {
+/// True if a finding contains the origin of `node`.
+bool has_finding(const Config& node, const Findings& findings) {
   const std::string place = "(" + node.origin().text() + ")";
   return std::any_of(
       findings.errors().begin(), findings.errors().end(),
@@ -57,7 +57,8 @@ bool is_told(const Config& node, const Findings& findings) {
 }
 
 void add_missing(const Config& node, const std::string& path, Findings& findings) {
-  if (node.is_missing() && !is_told(node, findings)) findings.add(missing_value_error(path, node));
+  if (node.is_missing() && !has_finding(node, findings))
+    findings.add(missing_value_error(path, node));
   for (size_t i = 0; i < node.items().size(); ++i) {
     add_missing(node.items()[i], path + "." + std::to_string(i), findings);
   }
@@ -66,7 +67,7 @@ void add_missing(const Config& node, const std::string& path, Findings& findings
   }
 }
 
-/// The last profiled step does not come before the first.
+/// The last profiled step must not come before the first.
 void check_profile(const Config& config, Findings& findings) {
   const std::string place = "trainer.profile.end_step";
   const Config* const begin = config.find_path("trainer.profile.begin_step");

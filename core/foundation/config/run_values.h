@@ -1,38 +1,37 @@
 #pragma once
-// What a run's configuration has to say beyond types: blocks that a command needs, and values with
-// a grammar of their own.
+// Checks of a run's configuration beyond types: blocks that a command needs, and values with a
+// syntax of their own.
 
 #include "s2s/error.h"
 #include "s2s/options.h"
 
 namespace s2s {
 
-/// What a configuration is wanted for. All ask the same of what is written; they differ in what has
-/// to be there.
+/// What a configuration is used for. Purposes differ in what must be present, not in how it is
+/// checked.
 enum class RunPurpose {
-  kGenerate,  // a model
-  kValidate,  // and validation sets
-  kTrain,     // and optimizer, schedule, strategy and training data
-  kPlan,      // a model, or a language model alone; the strategy may be sizes without a name
+  kGenerate,  // needs a model
+  kValidate,  // also validation sets
+  kTrain,     // also optimizer, schedule, strategy and training data
+  kPlan,      // a model or only a language model; the strategy may have sizes but no name
 };
 
-/// Whether a command of this purpose builds components of a kind ("logger"): a model is generated
-/// from and validated where the plugins that trained it are not installed.
+/// True if a command of this purpose builds components of a kind ("logger"). Generation and
+/// validation do not need the plugins that trained the model.
 bool uses_kind(RunPurpose purpose, const std::string& kind);
 
-/// What is noted of a component that is not installed and not used. `place`:
-/// "model.optimizer.name".
+/// The note about a component that is neither installed nor used. `place`: "model.optimizer.name".
 std::string left_out_note(const std::string& place, const std::string& kind,
                           const std::string& name);
 
-/// Adds a finding for each block that `purpose` needs and that is absent.
+/// Adds a finding for each absent block that `purpose` needs.
 void check_needs(const Config& config, RunPurpose purpose, Findings& findings);
 
-/// Adds a finding for each `???` that none is about yet, wherever it stands.
+/// Adds a finding for each `???` that no other finding is about.
 void check_missing(const Config& config, Findings& findings);
 
-/// Adds the findings about durations and patterns of parameter names. Values of another type, and
-/// those that kept their "${", are somebody else's findings.
+/// Adds findings about durations and patterns of parameter names. Other checks report values of a
+/// wrong type and unresolved values.
 void check_run_values(const Config& config, Findings& findings);
 
 }  // namespace s2s

@@ -49,7 +49,7 @@ SaveSchedule save_schedule(const CheckpointBlock& saving, const TrainerBlock& tr
 std::string first_save_text(const SaveSchedule& schedule, int64_t steps_done, int64_t max_steps) {
   int64_t first = max_steps;
   for (const int64_t every : schedule.every_steps) {
-    // Not the next multiple, which may be larger than any number of 64 bits.
+    // The next multiple itself may exceed 64 bits.
     const int64_t to_go = every - steps_done % every;
     if (to_go < first - steps_done) first = steps_done + to_go;
   }

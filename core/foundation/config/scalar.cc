@@ -20,7 +20,7 @@ std::string_view without_sign(std::string_view text) {
   return text;
 }
 
-/// Removes every '_' that stands between two digits.
+/// Removes every '_' between two digits.
 std::string without_grouping(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {

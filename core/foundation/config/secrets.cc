@@ -41,13 +41,13 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
-/// Words with a blank on either side.
+/// `words` are surrounded by spaces.
 bool holds(std::string_view words, const std::string& word) {
   return words.find(" " + word + " ") != std::string_view::npos;
 }
 
-/// What a word in front of "token" or "key" says of it. Words of texts and models (bos, pad, user,
-/// sort, ...) say nothing.
+/// Whether the word before "token" or "key" makes it a secret. Words about text and models (bos,
+/// pad, user, sort, ...) do not.
 bool ends_like_secret(const std::vector<std::string>& words) {
   constexpr std::string_view kTokens =
       " access api auth authentication authorization gh github gitlab hf hub huggingface job jwt "
@@ -60,7 +60,7 @@ bool ends_like_secret(const std::vector<std::string>& words) {
   return (last == "token" && holds(kTokens, before)) || (last == "key" && holds(kKeys, before));
 }
 
-/// The part of a filter or of a computation: low_pass, forward_pass.
+/// A filter or a computation: low_pass, forward_pass.
 bool is_technical_pass(const std::vector<std::string>& words) {
   constexpr std::string_view kBefore =
       " low high band all forward backward first second one two single multi per ";
@@ -68,8 +68,8 @@ bool is_technical_pass(const std::vector<std::string>& words) {
   return pass != words.begin() && pass != words.end() && holds(kBefore, *(pass - 1));
 }
 
-/// The values of this process's variables with secret names: a shell has put them in the place of
-/// $NAME. Short ones, PWD and places of files stand in too many texts.
+/// The values of this process's variables with secret names, because a shell replaces $NAME by
+/// them. Leaves out short values, PWD and file paths, which occur in too many texts.
 std::vector<std::string> secret_variables() {
   constexpr size_t kLeastBytes = 8;
   std::vector<std::string> values;
@@ -84,7 +84,7 @@ std::vector<std::string> secret_variables() {
   return values;
 }
 
-/// Numbers, true, false and nothing tell nobody's secret, but a password may be a number.
+/// Numbers, booleans and null are no secrets. Only a password may be a number.
 bool can_be_secret(const std::string& name, const Config& value) {
   if (!value.is_scalar() || value.text().empty() || value.is_missing()) return false;
   if (!value.quoted() && parse_bool(value.text())) return false;
@@ -97,8 +97,8 @@ Config replaced(const Config& node, const std::string& text) {
   return value;
 }
 
-/// Calls `change(name, scalar)` for every scalar; `name` is the outermost key of a secret above it,
-/// or "". A key `token` says less than the ones below it.
+/// Calls `change(name, scalar)` for every scalar. `name` is the outermost secret key above it, or
+/// "". A key below `token` replaces it.
 template <class Change>
 void for_each_scalar(Config& node, const std::string& name, const Change& change) {
   if (node.is_scalar()) return change(name, node);
@@ -109,7 +109,7 @@ void for_each_scalar(Config& node, const std::string& name, const Change& change
   }
 }
 
-/// Of a value that came through "${oc.env:NAME,DEFAULT}"; "" for others.
+/// The default of a value that comes from "${oc.env:NAME,DEFAULT}"; else "".
 std::string default_of(const Config& node) {
   const std::string expression = environment_expression(node).value_or("");
   if (!expression.starts_with(kReference)) return "";
@@ -118,9 +118,9 @@ std::string default_of(const Config& node) {
                                                  : "";
 }
 
-constexpr size_t kLeastSecretBytes = 4;  // shorter ones stand in too many texts
+constexpr size_t kLeastSecretBytes = 4;  // shorter ones occur in too many texts
 
-/// Calls `use` for each text that is secret by its key below `resolved`, whose own key is `name`.
+/// Calls `use` for each text below `resolved` with a secret key. `name` is the key of `resolved`.
 template <class Use>
 void for_each_secret(Config& resolved, const std::string& name, const Use& use) {
   for_each_scalar(resolved, name, [&use](const std::string& key, const Config& node) {
@@ -141,10 +141,10 @@ RememberedSecrets& remembered_secrets() {
   return of_the_process;
 }
 
-/// The values of secrets' keys, to be found in the texts of others.
+/// Finds the values of secret keys in other texts.
 class SecretTexts {
  public:
-  /// `others`: secrets besides those of the configuration.
+  /// `others`: secrets that are not in the configuration.
   explicit SecretTexts(Config& resolved, const std::vector<std::string>& others = {}) {
     std::vector<std::string> all;
     for (const std::string& text : others) all.push_back(text.substr(0, kMostBytes));
@@ -161,10 +161,10 @@ class SecretTexts {
     }
   }
 
-  bool stand_in(std::string_view text) const {
+  bool occur_in(std::string_view text) const {
     if (texts_.empty()) return false;
     for (size_t at = 0; at + kLeastBytes <= text.size(); ++at) {
-      // None begins with another, so only the last that is not behind `rest` can begin it.
+      // No secret is a prefix of another. So only the last one that sorts before `rest` can match.
       const std::string_view rest = text.substr(at, kMostBytes);
       const auto next = std::upper_bound(texts_.begin(), texts_.end(), rest);
       if (next != texts_.begin() && rest.starts_with(*std::prev(next))) return true;
@@ -172,19 +172,20 @@ class SecretTexts {
     return false;
   }
 
-  /// A number holds one only when it was brought in: seeds and sizes have any digits.
-  bool stand_in(const Config& node) const {
+  /// A number can contain a secret only if it comes from a reference: seeds and sizes have any
+  /// digits.
+  bool occur_in(const Config& node) const {
     const bool is_number = !node.quoted() && !is_string_text(node.text());
-    return !(is_number && node.origin().via.empty()) && stand_in(node.text());
+    return !(is_number && node.origin().via.empty()) && occur_in(node.text());
   }
 
  private:
   static constexpr size_t kLeastBytes = kLeastSecretBytes;
-  static constexpr size_t kMostBytes = 256;  // these suffice to know a longer one
+  static constexpr size_t kMostBytes = 256;  // longer secrets are compared up to this length
   std::vector<std::string> texts_;           // sorted
 };
 
-/// "${oc.env:NAME}" of a text that is this reference, with or without a default, and nothing else.
+/// "${oc.env:NAME}", if the text is only this reference, with or without a default; else nothing.
 std::optional<std::string> bare_reference(const std::string& text) {
   if (!text.starts_with(kReference) || closing_brace(text, 0) != text.size() - 1) {
     return std::nullopt;
@@ -197,8 +198,7 @@ std::optional<std::string> bare_reference(const std::string& text) {
   return is_plain ? std::optional(kReference + name + "}") : std::nullopt;
 }
 
-/// The expression gives the value again: nobody has put another in its place. Of a secret, the
-/// default is not in the expression.
+/// True if the expression still evaluates to the value. The expression of a secret has no default.
 bool gives(const std::string& expression, const Config& value, bool is_secret) {
   Config again = Config::map();
   again["value"] = Config::scalar(expression, true);
@@ -209,20 +209,20 @@ bool gives(const std::string& expression, const Config& value, bool is_secret) {
   return result.is_scalar() && result.text() == value.text();
 }
 
-/// What a value is stored as; nothing when that is the value itself.
+/// The form of a value in files. Nothing if it is the value itself.
 std::optional<std::string> stored_text(const std::string& name, const Config& node,
                                        const SecretTexts& secrets) {
   const bool is_secret = !name.empty() && can_be_secret(name, node);
   const auto expression = environment_expression(node);
   if (!expression || !gives(*expression, node, is_secret || is_secret_value(node))) {
-    const bool tells = is_secret || secrets.stand_in(node) || has_url_secret(node.text());
+    const bool tells = is_secret || secrets.occur_in(node) || has_url_secret(node.text());
     return tells ? std::optional<std::string>("???") : std::nullopt;
   }
   if (is_secret || has_url_secret(*expression)) return bare_reference(*expression).value_or("???");
-  return secrets.stand_in(*expression) ? "???" : *expression;
+  return secrets.occur_in(*expression) ? "???" : *expression;
 }
 
-/// A masked value's origin says neither a default nor a text that was put together.
+/// The origin of a masked value, without defaults and composed texts.
 Origin shown_origin(const Config& node) {
   Origin origin = node.origin();
   const auto expression = environment_expression(node);
@@ -232,7 +232,7 @@ Origin shown_origin(const Config& node) {
   return origin;
 }
 
-/// The last steps of "+a.b[0].hf_token", of "--api-key": any of them may name a secret.
+/// True if a key in "+a.b[0].hf_token" or "--api-key" is secret.
 bool has_secret_step(std::string_view key) {
   std::string step;
   for (const char c : std::string(key) + ".") {
@@ -246,7 +246,7 @@ bool has_secret_step(std::string_view key) {
   return false;
 }
 
-/// The value of an override when it is a map or a list with secrets; else as it is.
+/// The value of an override, with masked secrets if it is a map or a list.
 std::string shown_value(const std::string& text) {
   if (!text.starts_with('{') && !text.starts_with('[')) return text;
   try {
@@ -254,17 +254,17 @@ std::string shown_value(const std::string& text) {
     Config shown = shown_config(value);
     return same_value(value, shown) ? text : write_yaml_inline(shown);
   } catch (const Error&) {
-    return text.find(':') == std::string::npos ? text : kMask;  // it is refused where it is used
+    return text.find(':') == std::string::npos ? text : kMask;  // refused later
   }
 }
 
-/// "--api-key", whose value is the next word.
+/// True for "--api-key", whose value is the next word.
 bool is_secret_option(const std::string& word) {
   return word.starts_with("--") && word.find('=') == std::string::npos &&
          is_secret_name(word.substr(2));
 }
 
-/// The secrets of a command line as a configuration, to be found in its other words.
+/// The secrets of a command line as a configuration, to find them in its other words.
 Config typed_secrets(const std::vector<std::string>& words) {
   Config typed = Config::list();
   const auto add = [&typed](const std::string& text) {
@@ -283,22 +283,22 @@ Config typed_secrets(const std::vector<std::string>& words) {
       try {
         typed.items().push_back(parse_yaml_value(value, {}));
       } catch (const Error&) {
-        continue;  // it is masked as a whole
+        continue;  // masked as a whole
       }
     }
   }
   return typed;
 }
 
-/// A word without the secrets of its key, of its value and of other words.
+/// Masks the secrets of a word's key and value, and those of other words.
 std::string masked_word(const std::string& word, const SecretTexts& secrets) {
   const size_t equals = word.find('=');
-  if (equals == std::string::npos) return secrets.stand_in(word) ? kMask : word;
+  if (equals == std::string::npos) return secrets.occur_in(word) ? kMask : word;
   const std::string head = word.substr(0, equals + 1), value = word.substr(equals + 1);
-  if (secrets.stand_in(head)) return kMask;
+  if (secrets.occur_in(head)) return kMask;
   if (!has_secret_step(word.substr(0, equals))) {
     const std::string shown = without_secret_defaults(shown_value(value));
-    return head + (secrets.stand_in(shown) ? kMask : shown);
+    return head + (secrets.occur_in(shown) ? kMask : shown);
   }
   if (value.empty() || value == "???") return word;
   return head + bare_reference(value).value_or(kMask);
@@ -362,8 +362,8 @@ Config shown_config(Config resolved) {
   for_each_scalar(resolved, "", [&secrets](const std::string& name, Config& node) {
     const bool by_name = !name.empty() && can_be_secret(name, node);
     const auto expression = environment_expression(node);
-    if (!by_name && !is_secret_value(node) && !secrets.stand_in(node) &&
-        !(expression && secrets.stand_in(*expression))) {
+    if (!by_name && !is_secret_value(node) && !secrets.occur_in(node) &&
+        !(expression && secrets.occur_in(*expression))) {
       if (!has_url_secret(node.text()) && !has_url_secret(expression.value_or(""))) return;
       const Origin origin = shown_origin(node);
       node = replaced(node, without_url_secrets(node.text()));

@@ -1,5 +1,5 @@
 #pragma once
-// What of a configuration may be written down and shown: passwords and access tokens may not.
+// Keeps passwords and access tokens out of stored and shown configurations.
 
 #include <string>
 #include <string_view>
@@ -9,44 +9,41 @@
 
 namespace s2s {
 
-/// True for the name of a key, an option or a variable that holds a secret: with a word for one
-/// (password, passwd, passphrase, pass, pwd, secret, credential, bearer, auth, jwt, pat, sas),
-/// ending in "api key", "access token", "hf token" and the like, or "token" alone. A name's words
-/// end at what is no letter or digit and where capitals begin (hfToken). `bos_token`, `num_tokens`,
-/// `tokenizer`, `sort_key`, `low_pass`, `path` and `author` are none.
+/// True for the name of a key, option or variable that holds a secret. Such a name contains a
+/// secret word (password, passwd, passphrase, pass, pwd, secret, credential, bearer, auth, jwt,
+/// pat, sas), ends in "api key", "access token", "hf token" and the like, or is "token". Words end
+/// at characters other than letters and digits, and before capitals (hfToken). Not secret:
+/// `bos_token`, `num_tokens`, `tokenizer`, `sort_key`, `low_pass`, `path`, `author`.
 bool is_secret_name(std::string_view name);
 
-/// Notes the secrets of a block that a configuration loses because only interpolations use it, and
-/// whose key is `name`. From then on, they are found in all texts of this process, as if the block
-/// was still there. Thread-safe.
+/// Remembers the secrets of a block named `name` that is about to be removed, because only
+/// interpolations use it. Later they are found in all texts of this process. Thread-safe.
 void remember_secrets(const Config& block, const std::string& name);
 
-/// A resolved configuration as it is stored. Values that came from the environment are their
-/// interpolations again. What is secret by its key is `???`, which has to be given where the stored
-/// one is used, and so is every text that contains such a value, the value of a variable with a
-/// secret's name, or an address with a password (url_secrets.h). A reference to the environment
-/// below a secret's key, or with such an address as its default, loses its default. Interpolated
-/// once more it is the same but for the secrets.
+/// The form of a resolved configuration in files. Values of the environment become interpolations
+/// again. These become `???`, which must be set where the file is used: values of secret keys,
+/// texts that contain one, the values of variables with secret names, and addresses with passwords
+/// (url_secrets.h). A reference to the environment loses its default if the key is secret or the
+/// default is such an address. Resolved again, the result is equal except for the secrets.
 Config stored_config(Config resolved);
 
-/// A resolved configuration as it is shown: with *** for what is secret by its key, for texts that
-/// contain such a value, and for what came from a variable with a secret's name. Addresses are
-/// shown without their passwords.
+/// The form of a resolved configuration on screen. Values of secret keys, texts that contain one,
+/// and values of variables with secret names become ***. Addresses lose their passwords.
 Config shown_config(Config resolved);
 
-/// `text` without the defaults of variables with a secret's name: `${oc.env:HF_TOKEN}` in place of
-/// `${oc.env:HF_TOKEN,DEFAULT}`.
+/// Removes the defaults of variables with secret names: `${oc.env:HF_TOKEN,DEFAULT}` becomes
+/// `${oc.env:HF_TOKEN}`.
 std::string without_secret_defaults(std::string text);
 
-/// True for a value that came from a variable with a secret's name.
+/// True for a value that comes from a variable with a secret name.
 bool is_secret_value(const Config& node);
 
-/// One word of a command line as it is shown and stored: `key=***` for a secret's key, with *** for
-/// the secrets in a value that is a map or list, for a value that contains that of a variable with
-/// a secret's name, and for passwords of addresses; without defaults of secret variables.
+/// The form of a command line's word on screen and in files. `key=***` if the key is secret or the
+/// value contains the value of a variable with a secret name. Secrets in maps and lists and
+/// passwords of addresses become ***. Secret variables lose their defaults.
 std::string shown_word(const std::string& word);
-/// All words; also the word behind an option of a secret's name (`--api-key WORD`), and words that
-/// contain the secret of another.
+/// All words. Also masks the word after an option with a secret name (`--api-key WORD`), and words
+/// that contain a secret of another word.
 std::vector<std::string> shown_words(const std::vector<std::string>& words);
 
 }  // namespace s2s

@@ -5,7 +5,7 @@
 namespace s2s {
 namespace {
 
-/// More are no help: `name`, `path`.
+/// A longer list does not help (`name`, `path`).
 constexpr size_t kMaxPlaces = 3;
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }

@@ -1,5 +1,5 @@
 #pragma once
-// Keys that nobody knows where they stand, and that have their place elsewhere.
+// Suggests the right path for keys at a wrong one.
 
 #include <map>
 #include <string>
@@ -11,23 +11,24 @@
 
 namespace s2s {
 
-/// What to write instead of keys that are unknown, by the block that they are of; "": dotted keys.
+/// Advice on unknown keys, by the path of their block; "": dotted keys.
 using KeyAdvice = std::map<std::string, std::vector<ForeignKey>>;
-/// What to write instead of `key` in the block `path`; "" when nobody knows.
+/// What to write instead of `key` in the block `path`; "" if unknown.
 std::string advice_on(const KeyAdvice& advice, const std::string& path, const std::string& key,
                       const Config& value);
 
 class UnknownKeys {
  public:
-  /// The key `path` ("trainer.lr") is about to become the next of `findings`.
+  /// Must be called just before `findings` gets the finding about the key `path` ("trainer.lr").
   void note(const Findings& findings, std::string path);
-  /// Appends to those findings where the same key is known: "did you mean 'model.optimizer.lr'?".
-  /// `config`: with every default. One that has a near name beside it, or too many places, stays.
+  /// Appends "did you mean 'model.optimizer.lr'?" to findings whose key exists at another path.
+  /// `config` must have all defaults. Skips keys with a near name in their block or with many
+  /// paths.
   void suggest_places(const Config& config, Findings& findings) const;
 
  private:
   struct Unknown {
-    size_t finding;  // its number
+    size_t finding;  // index
     std::string path;
   };
   std::vector<std::string> places_of(const Config& config, const std::string& path) const;

@@ -25,7 +25,7 @@ bool consists_of(std::string_view text, bool (*is_one)(char)) {
   return std::all_of(text.begin(), text.end(), is_one);
 }
 
-/// The first of `ends` at or behind `at`, outside of ${...}; `limit` without one.
+/// The first of `ends` from `at` on, outside of ${...}; `limit` if there is none.
 size_t first_end(const std::string& text, size_t at, size_t limit, std::string_view ends) {
   for (; at < limit; ++at) {
     if (text.compare(at, 2, "${") == 0) {
@@ -45,7 +45,7 @@ size_t last_at_sign(const std::string& text, size_t begin, size_t end) {
   return found;
 }
 
-/// Nothing that somebody could use: nothing at all, the mask, or only references and variables.
+/// True if the text is empty, the mask, or only references and variables.
 bool is_harmless(const std::string& text) {
   if (text.empty() || text == kUrlMask) return true;
   if (text.front() != '$') return false;
@@ -63,7 +63,7 @@ bool is_port(std::string_view text) {
   return consists_of(text, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
 }
 
-/// True for http and https in front of "://".
+/// True if http or https precedes "://".
 bool is_web(const std::string& text, size_t colon) {
   std::string scheme;
   for (size_t at = colon; at > 0 && is_variable_part(text[at - 1]); --at) {

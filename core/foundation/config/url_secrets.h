@@ -6,13 +6,13 @@
 
 namespace s2s {
 
-/// True for a text with an address that holds a secret: the password in front of @, with http(s)
-/// also a user without password (a token; but not `git`), and the value of a query's field with a
-/// secret name or a name that ends in `sig` or `signature`. References (`${oc.env:NAME}`) and
-/// variables of a shell (`$NAME`) are none.
+/// True for a text with an address that contains a secret: a password before the @, with http(s)
+/// also a user without a password (a token; not `git`), or a query field with a secret name or a
+/// name that ends in `sig` or `signature`. References (`${oc.env:NAME}`) and shell variables
+/// (`$NAME`) are not secret.
 bool has_url_secret(std::string_view text);
 
-/// `text` with *** in place of these secrets: https://user:***@host.
+/// Replaces these secrets by ***: https://user:***@host.
 std::string without_url_secrets(std::string text);
 
 }  // namespace s2s

@@ -23,15 +23,14 @@ namespace s2s {
 
 namespace {
 
-/// Values and keys, counted while they are parsed: each takes 200 to 400 bytes, wherever it came
-/// from. Aliases copy their anchor's tree, and anchors keep one; this bounds what a few nested ones
-/// can blow up to.
+/// The limit of values and keys; each takes 200 to 400 bytes. It counts copies by aliases and the
+/// trees of anchors, because nested aliases multiply them.
 constexpr int64_t kMaxNodes = 200'000;
-/// The same in memory: a copy of a long text is one node.
+/// The limit of memory: a copy of a long text is only one node.
 constexpr size_t kMaxCopiedBytes = size_t{64} << 20;
-/// Of the text: the parser looks ahead over a whole line of quotes, with 46 bytes for each of them.
+/// The limit of text: the parser looks ahead over a whole line of quotes, with 46 bytes for each.
 constexpr size_t kMaxTextBytes = size_t{4} << 20;
-/// Of one map: options are looked for one after the other.
+/// The limit of keys in one map: options are searched linearly.
 constexpr size_t kMaxKeys = 10'000;
 
 int64_t count_nodes(const Config& node) {
@@ -104,7 +103,7 @@ class TreeBuilder final : public YAML::EventHandler {
     bool is_merge = false;  // the key is a plain `<<`
     std::string key;
     Origin key_origin;
-    std::unordered_set<std::string> keys;  // of `node`: a map may have very many
+    std::unordered_set<std::string> keys;  // of `node`, for fast lookup
     std::vector<Config> merged;
   };
 
@@ -177,7 +176,7 @@ class TreeBuilder final : public YAML::EventHandler {
     place(std::move(node), mark);
   }
 
-  /// A map's value stands where its key stands.
+  /// The value of a map gets the origin of its key.
   Origin origin_here(const YAML::Mark& mark) const {
     const bool after_key = !stack_.empty() && stack_.back().has_key;
     return after_key ? stack_.back().key_origin : at(mark);
@@ -250,7 +249,7 @@ class TreeBuilder final : public YAML::EventHandler {
   std::map<YAML::anchor_t, Config> anchors_;
 };
 
-/// Whether a line (from 0) is indented with tabs, or has one in front of where the parser stands.
+/// True if a line (from 0) starts with tabs, or has a tab before the parser's position.
 bool has_tab(const std::string& text, int line) {
   size_t begin = 0;
   for (; line > 0 && begin != std::string::npos; --line)
@@ -261,7 +260,7 @@ bool has_tab(const std::string& text, int line) {
   return text.substr(begin, end - begin).find('\t') != std::string::npos;
 }
 
-/// The parser's words, and what is usually behind them.
+/// The parser's message with the likely cause.
 std::string with_hint(const std::string& words, bool is_tab) {
   if (is_tab) return words + "; the line begins with a tab: YAML takes spaces only";
   const bool in_flow = words == YAML::ErrorMsg::UNKNOWN_TOKEN ||
@@ -273,7 +272,7 @@ std::string with_hint(const std::string& words, bool is_tab) {
                  : words;
 }
 
-/// What is made of a configuration (JSON, log lines, other files) is UTF-8.
+/// The text must be UTF-8, because JSON, logs and other files are written from it.
 void require_utf8(const std::string& text, Origin origin, bool has_lines) {
   const size_t valid = valid_utf8_bytes(text);
   if (valid == text.size()) return;
@@ -324,7 +323,7 @@ Config parse_file(const std::string& text, const std::string& source) {
   return parse(text, base, true);
 }
 
-/// In a parser process. The request: source and text.
+/// Runs in a parser process. The request: source and text.
 std::string parse_to_bytes(std::string_view request, const std::vector<int>& /*files*/) {
   ByteReader reader(request);
   const std::string source(reader.text());

@@ -1,5 +1,5 @@
 #pragma once
-// YAML text to a Config tree that knows where every value stands.
+// Parses YAML text to a Config tree with the origin of every value.
 
 #include <string>
 
@@ -7,13 +7,12 @@
 
 namespace s2s {
 
-/// Parses one YAML document; "" is null. Anchors, aliases and merge keys (`<<`) are followed, and
-/// what they bring keeps the origin of the place where it was written. A map's value has the origin
-/// of its key. `source` is the file's path.
-/// Errors: [config/syntax], [config/duplicate-key].
+/// Parses one YAML document; "" is null. Anchors, aliases and merge keys (`<<`) are resolved; their
+/// values keep the origin where they were written. A map's value has the origin of its key.
+/// `source` is the file's path. Errors: [config/syntax], [config/duplicate-key].
 Config parse_yaml(const std::string& text, const std::string& source);
 
-/// The same for a single value that has no file: every node gets `origin`.
+/// Parses a single value without a file. Every node gets `origin`.
 Config parse_yaml_value(const std::string& text, const Origin& origin);
 
 }  // namespace s2s

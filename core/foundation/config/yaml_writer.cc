@@ -23,7 +23,7 @@ std::string write_key(const std::string& key) {
   return plain ? key : quoted_yaml(key);
 }
 
-/// An item of a list or map in one line, where `?` cannot start a plain scalar.
+/// An item of a list or map on one line, where `?` cannot start a plain scalar.
 std::string write_flow_item(const Config& node, const YamlStyle& style) {
   return node.is_missing() ? quoted_yaml(node.text()) : write_yaml_inline(node, style);
 }
@@ -57,7 +57,7 @@ class BlockWriter {
     out_ += text + "\n";
   }
 
-  /// "key: value" or "- value" in one line, or the head alone and the value below it.
+  /// "key: value" or "- value" on one line, or the head alone with the value below it.
   void write_child(const std::string& head, const Config& child, size_t indent) {
     const std::string text = write_yaml_inline(child, style_);
     if (fits_inline(child, text)) return line(head + " " + text, child);
@@ -79,7 +79,7 @@ class BlockWriter {
     }
   }
 
-  /// Puts a map's first key behind its dash: "-\n  a: 1" becomes "- a: 1".
+  /// Moves a map's first key after its dash: "-\n  a: 1" becomes "- a: 1".
   void join_dash(const Config& item, size_t start, size_t indent) {
     if (!item.is_map() || item.entries().empty()) return;
     out_.erase(start + indent + 1, 1 + indent + 1);

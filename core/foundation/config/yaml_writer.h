@@ -1,5 +1,5 @@
 #pragma once
-// A Config tree to YAML text that parses back to an equal tree.
+// Writes a Config tree as YAML text that parses back to an equal tree.
 
 #include <string>
 
@@ -10,16 +10,16 @@ namespace s2s {
 struct YamlStyle {
   /// Appends "# origin" to every line that holds a value.
   bool show_origins = false;
-  /// The tree's interpolations are resolved: a "${" that is left is text, and is escaped.
+  /// The tree is resolved: a remaining "${" is text, and is escaped.
   bool resolved = false;
 };
 
-/// Block style, two blanks of indent; lists of scalars in one line where they fit.
+/// Block style, indented by two spaces. Lists of scalars are on one line if they fit.
 std::string write_yaml(const Config& config, const YamlStyle& style = {});
-/// In one line, for messages and tables.
+/// On one line, for messages and tables.
 std::string write_yaml_inline(const Config& config, const YamlStyle& style = {});
 
-/// True when both trees mean the same, wherever they come from and however they are quoted.
+/// True if both trees have the same values, whatever their origins and quotes.
 bool same_value(const Config& a, const Config& b);
 
 }  // namespace s2s

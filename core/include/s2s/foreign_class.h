@@ -8,9 +8,11 @@
 #include "s2s/config.h"
 #include "s2s/error.h"
 #include "s2s/foreign_keys.h"
+#include "s2s/nn/block.h"
 
 namespace s2s {
 
+class Model;
 class Registries;
 struct ConfigNotes;
 
@@ -77,6 +79,8 @@ struct ForeignClass {
   void (*read)(ConfigTranslation& translation) = nullptr;
   /// The `cfg` of the class. Null: it is not written. Errors: [checkpoint/export].
   Config (*write)(const ForeignExport& exported) = nullptr;
+  /// Adds tensors that checkpoints of the class have beside those of `model`. May be null.
+  void (*add_tensors)(const ForeignExport& exported, Model& model, TensorMap& tensors) = nullptr;
 };
 
 /// [checkpoint/export]: something cannot be exported.

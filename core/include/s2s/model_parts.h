@@ -4,11 +4,13 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "s2s/config.h"
+#include "s2s/kinds/model.h"
 #include "s2s/kinds/special_ids.h"
 #include "s2s/kinds/tokenizer.h"
 #include "s2s/options.h"
@@ -56,6 +58,21 @@ struct TokenIdOptions {
   }
 };
 
+/// model.token_loss_weight: weights of a text loss by kind of label.
+struct TokenLossWeights {
+  double pad = 1, bos = 1, eos = 1, text = 1;
+  bool all_one() const { return pad == 1 && bos == 1 && eos == 1 && text == 1; }
+  /// `weights` times those of the labels.
+  at::Tensor times(const at::Tensor& weights, const at::Tensor& labels,
+                   const SpecialIds& ids) const;
+  void visit(OptionVisitor& v) {
+    v("pad", pad, "weight of PAD labels", at_least(0));
+    v("bos", bos, "weight of BOS labels", at_least(0));
+    v("eos", eos, "weight of EOS labels", at_least(0));
+    v("text", text, "weight of all other labels", at_least(0));
+  }
+};
+
 /// The special ids of the text channel, distinct ids of the vocabulary. `tokenizer` may be null.
 /// Errors: [model/token-id].
 SpecialIds special_ids_of(const TokenIdOptions& asked, const Tokenizer* tokenizer,
@@ -68,8 +85,20 @@ const Tokenizer& required_tokenizer(const Tokenizer* tokenizer);
 /// Errors: [model/vocabulary].
 void check_vocabulary(const Tokenizer* tokenizer, int64_t vocab_size);
 
+/// Registers `llm` in `model`. Its embedding and, with `with_head`, its head become siblings of the
+/// decoder, as in NeMo's checkpoints.
+void register_language_model(Block& model, Block& llm, bool with_head = true);
+/// Puts the blocks without trainable parameters in eval mode (dropout, batch statistics), as NeMo
+/// does. Skips null.
+void rest_frozen(std::initializer_list<Block*> parts);
+/// Adds the sum of `values` where `mask` is true, and the number of these values, to sums[name].
+void add_sum(MetricSums& sums, const std::string& name, const at::Tensor& values,
+             const at::Tensor& mask);
+
 /// data.frame_length in seconds; 0.08 without one. `data` may be null.
 double frame_length_of(const Config* data);
+/// data.target_sample_rate in Hz, if it is set. `data` may be null.
+std::optional<int64_t> target_sample_rate_of(const Config* data);
 /// Checks the sample rate of `part` ("model.encoder") against data.`key`, if the block has it.
 /// Errors: [model/sample-rate].
 void check_sample_rate(const std::string& part, int64_t rate_hz, const Config* data,

@@ -20,6 +20,9 @@ void translate_perception(const Config& perception, const std::string& conformer
 
 namespace nemo {
 
+/// The inverse of `listener`, for {model, llm_config, tokens}: adds `llm`, the options of
+/// `perception`, `tokens`, and NeMo's loss normalization to `out`. Errors: [model/translate].
+void read_listener(const Config& foreign, Config& out);
 /// What the classes that listen have in common: the language model, which is named "llm_backbone"
 /// and which NeMo replaces by the folder of that name, and `perception`. Errors:
 /// [checkpoint/export] for an encoder or a connector that NeMo does not have.

@@ -22,15 +22,15 @@ using enum KeyUse;
 
 constexpr const char* kStrategy = "trainer.strategy.";
 
-/// Machines of the run, over which HYBRID_SHARD replicates the model; 0 when nobody says it.
+/// The number of machines, over which HYBRID_SHARD replicates the model; 0 if unknown.
 int64_t num_machines(const Config& config) {
   const Config* const nodes = config.find_path("trainer.num_nodes");
   if (nodes != nullptr && nodes->is_scalar()) {
     return read_number<int64_t>(nodes->text()).value_or(0);
   }
   try {
-    const LaunchPlace place = read_launch_environment();
-    return place.launcher == Launcher::kNone ? 0 : place.size / place.local_size;
+    const LaunchEnvironment launch = read_launch_environment();
+    return launch.launcher == Launcher::kNone ? 0 : launch.size / launch.local_size;
   } catch (const Error&) {
     return 0;
   }
@@ -96,7 +96,7 @@ void read_fsdp_precision(ForeignFile& file, const Config& value) {
       choice_error(file.path_of("fsdp_mixed_precision"), value, {"BFLOAT16", "FLOAT16", "NO"}));
 }
 
-/// Also without `fsdp_`, as in transformers' TrainingArguments.
+/// The keys also exist without `fsdp_`, as in transformers' TrainingArguments.
 constexpr auto kFsdp = std::to_array<ForeignKey>({
     {"fsdp_sharding_strategy", kRead,
      "FULL_SHARD (1): `name: fsdp`; SHARD_GRAD_OP (2): also `reshard_after_forward: never`; "
@@ -203,12 +203,7 @@ void read_cpu(ForeignFile& file, const Config& value) {
 }
 
 void read_zero_stage(ForeignFile& file, const Config& value) {
-  const auto stage = whole_number(value);
-  if (!stage || *stage < 0 || *stage > 3) {
-    return file.findings.add(
-        choice_error(file.path_of("deepspeed_config.zero_stage"), value, {"0", "1", "2", "3"}));
-  }
-  if (*stage > 0) file.set(std::string(kStrategy) + "zero_stage", value, value);
+  file.set_zero_stage("deepspeed_config.zero_stage", value);
 }
 
 void read_device(ForeignFile& file, const Config& value, const char* key, const char* offload) {

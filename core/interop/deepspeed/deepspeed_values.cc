@@ -58,19 +58,24 @@ bool is_name(const Config& value) {
   return value.is_scalar() && !value.text().empty() && value.text() != "auto";
 }
 
-/// save_dir of a monitor: output_path/job_name.
-void set_folder(const ForeignFile& file, const std::string& monitor, Config& logger) {
-  const Config* const path = file.find(monitor + ".output_path");
-  if (path == nullptr || !is_name(*path)) return;
-  const Config* const job = file.find(monitor + ".job_name");
-  const bool has_job = job != nullptr && is_name(*job);
-  logger["save_dir"] = Config::scalar(path->text() + (has_job ? "/" + job->text() : ""), true);
-}
-
 Config named(const char* name) {
   Config component = Config::map();
   component["name"] = Config::scalar(name);
   return component;
+}
+
+/// Adds a logger with the save_dir of a monitor: output_path/job_name.
+void add_folder_logger(ForeignFile& file, const Config& value, const char* name,
+                       const std::string& monitor) {
+  if (!is_switched_on(value)) return;
+  Config logger = named(name);
+  const Config* const path = file.find(monitor + ".output_path");
+  if (path != nullptr && is_name(*path)) {
+    const Config* const job = file.find(monitor + ".job_name");
+    const bool has_job = job != nullptr && is_name(*job);
+    logger["save_dir"] = Config::scalar(path->text() + (has_job ? "/" + job->text() : ""), true);
+  }
+  file.add_logger(std::move(logger), value);
 }
 
 }  // namespace
@@ -113,12 +118,7 @@ void read_reduce_dtype(ForeignFile& file, const Config& value) {
 }
 
 void read_stage(ForeignFile& file, const Config& value) {
-  const auto stage = whole_number(value);
-  if (!stage || *stage < 0 || *stage > 3) {
-    return file.findings.add(
-        choice_error(file.path_of("zero_optimization.stage"), value, {"0", "1", "2", "3"}));
-  }
-  if (*stage > 0) file.set(std::string(kBlock) + "zero_stage", value, value);
+  file.set_zero_stage("zero_optimization.stage", value);
 }
 
 void read_bucket(ForeignFile& file, const Config& value) {
@@ -211,17 +211,11 @@ void read_recompute(ForeignFile& file, const Config& value) {
 }
 
 void read_tensorboard(ForeignFile& file, const Config& value) {
-  if (!is_switched_on(value)) return;
-  Config logger = named("tensorboard");
-  set_folder(file, "tensorboard", logger);
-  file.add_logger(std::move(logger), value);
+  add_folder_logger(file, value, "tensorboard", "tensorboard");
 }
 
 void read_csv(ForeignFile& file, const Config& value) {
-  if (!is_switched_on(value)) return;
-  Config logger = named("csv");
-  set_folder(file, "csv_monitor", logger);
-  file.add_logger(std::move(logger), value);
+  add_folder_logger(file, value, "csv", "csv_monitor");
 }
 
 void read_wandb(ForeignFile& file, const Config& value) {

@@ -1,11 +1,11 @@
 #pragma once
-// The values of DeepSpeed's files that are more than a key of ours.
+// Values of DeepSpeed's files that do not map to a single key.
 
 #include "keys/foreign_file.h"
 
 namespace s2s::interop {
 
-/// For values that another row or the finish reads.
+/// For values that another row or a finish function reads.
 void read_later(ForeignFile& file, const Config& value);
 
 void read_micro_batch(ForeignFile& file, const Config& value);
@@ -29,10 +29,10 @@ void read_adam_w_mode(ForeignFile& file, const Config& value);
 void read_optimizer_rate(ForeignFile& file, const Config& value);
 void read_optimizer_betas(ForeignFile& file, const Config& value);
 void read_optimizer_eps(ForeignFile& file, const Config& value);
-/// DeepSpeed's defaults of the options that the file leaves out.
+/// Sets DeepSpeed's defaults of options that the file leaves out.
 void finish_optimizer(ForeignFile& file);
 void read_scheduler(ForeignFile& file, const Config& value);
-/// Says that options of a schedule without a name have no effect.
+/// Notes that options of a schedule without a name have no effect.
 void finish_scheduler(ForeignFile& file);
 void read_recompute(ForeignFile& file, const Config& value);
 void read_tensorboard(ForeignFile& file, const Config& value);
@@ -41,16 +41,16 @@ void read_csv(ForeignFile& file, const Config& value);
 void read_sequence_parallel(ForeignFile& file, const Config& value);
 void read_tensor_parallel(ForeignFile& file, const Config& value);
 
-/// What the absence of keys means: the optimizer's defaults, param_dtype, the strategy's name.
+/// Handles missing keys: the optimizer's defaults, param_dtype, the strategy's name.
 void finish_deepspeed(ForeignFile& file);
 
 ForeignKeys deepspeed_keys();
 
-/// The finish of a DeepSpeed file: train_batch_size = micro-batch * accumulation * data ranks,
-/// where two of them give the third. Errors: [config/global-batch], added to the findings.
+/// Uses train_batch_size = micro-batch * accumulation * data ranks to compute one from the others.
+/// Errors: [config/global-batch], added to the findings.
 void read_global_batch(ForeignFile& file);
 
-/// Data ranks of the configuration, or of the launcher of this process; 0 when neither says it.
+/// Data ranks of the configuration or of this process's launcher; 0 if unknown.
 int64_t known_data_ranks(const Config& config);
 
 }  // namespace s2s::interop

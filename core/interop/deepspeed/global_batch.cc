@@ -111,8 +111,8 @@ int64_t known_data_ranks(const Config& config) {
   if (const auto elastic = number_at(config, "trainer.elastic_ranks")) return *elastic / tensor;
   try {
     if (const auto configured = configured_ranks(config)) return *configured / tensor;
-    const LaunchPlace place = read_launch_environment();
-    return place.launcher == Launcher::kNone ? 0 : place.size / tensor;
+    const LaunchEnvironment launch = read_launch_environment();
+    return launch.launcher == Launcher::kNone ? 0 : launch.size / tensor;
   } catch (const Error&) {
     return 0;  // who reads these values reports it
   }

@@ -1,4 +1,4 @@
-// What all formats of engine_file.h share: rows, values of ours, notes.
+// What all formats share: rows, our values, notes.
 
 #include "keys/foreign_file.h"
 
@@ -25,7 +25,7 @@ Error two_values_error(const std::string& path, const Config& ours, const Config
               "); expected one value: remove one of them, or write \"auto\" in the file"};
 }
 
-/// The names below `prefix`, for the nearest one to a key that is not known.
+/// The names below `prefix`, to suggest the nearest one for an unknown key.
 std::vector<std::string> names_below(ForeignKeys keys, const std::string& prefix) {
   std::vector<std::string> names;
   for (const ForeignKey& row : keys) {
@@ -49,14 +49,14 @@ bool is_block(ForeignKeys keys, const std::string& key) {
                      [&](const ForeignKey& row) { return row.key.starts_with(key + "."); });
 }
 
-/// JSON has no comments, so that files write keys for them.
+/// Files use such keys as comments, which JSON lacks.
 bool is_comment(const std::string& name) {
   const std::string word = lower(stripped(name, "_/#$ "));
   return name.starts_with("_") || name.starts_with("//") || name.starts_with("#") ||
          word == "comment" || word == "comments";
 }
 
-/// Whether the option at `path` counts something.
+/// True if the option at `path` is a count.
 bool is_count(const std::string& path) {
   static const std::vector<std::string> kEnds = {"_steps", "_batches", "_size", ".devices",
                                                  "_nodes", "_stage",   ".seed", "_len"};
@@ -64,7 +64,7 @@ bool is_count(const std::string& path) {
                      [&](const std::string& end) { return path.ends_with(end); });
 }
 
-/// JSON writes counts as 1e5, too.
+/// JSON files also write counts as 1e5.
 Config plain_number(const std::string& path, const Config& value) {
   if (!value.is_scalar() || value.quoted() || read_number<int64_t>(value.text())) return value;
   const auto number = whole_number(value);
@@ -85,7 +85,7 @@ std::string dtype_of_precision(const std::string& precision) {
 
 namespace {
 
-/// Whether something in the block switches it, at any depth.
+/// True if a part of the block at any depth has a switch.
 bool has_switch(const Config& value) {
   if (!value.is_map()) return false;
   if (value.find("enabled") != nullptr) return true;
@@ -94,7 +94,7 @@ bool has_switch(const Config& value) {
                      [](const auto& entry) { return has_switch(entry.second); });
 }
 
-/// Of a block without a switch of its own: its parts with one decide, if there are any.
+/// For a block without a switch of its own: true if a part with a switch is on.
 bool has_part_on(const Config& block) {
   bool has_switches = false;
   for (const auto& [name, part] : block.entries()) {
@@ -240,6 +240,14 @@ void ForeignFile::set_precision(const std::string& precision, const Config& from
   const bool is_same = ours != nullptr && ours->is_scalar() &&
                        dtype_of_precision(ours->text()) == dtype_of_precision(precision);
   if (!is_same) set("trainer.precision", precision, from);
+}
+
+void ForeignFile::set_zero_stage(const char* key, const Config& from) {
+  const auto stage = whole_number(from);
+  if (!stage || *stage < 0 || *stage > 3) {
+    return findings.add(choice_error(path_of(key), from, {"0", "1", "2", "3"}));
+  }
+  if (*stage > 0) set("trainer.strategy.zero_stage", from, from);
 }
 
 void ForeignFile::add_logger(Config logger, const Config& from) {

@@ -1,6 +1,5 @@
 #pragma once
-// Why keys of other engines' files have no effect here, or must be off. The tables of several
-// formats share them.
+// Reasons why keys of other engines have no effect here or must be off. Several tables use them.
 
 namespace s2s::interop::why {
 

@@ -1,5 +1,4 @@
-// Translates parts of an epoch, as Lightning's Trainer takes them.
-// Source: lightning/pytorch/loops/fit_loop.py, setup_data.
+// Translates fractions of an epoch. Source: lightning/pytorch/loops/fit_loop.py, setup_data.
 
 #include <fmt/format.h>
 
@@ -13,7 +12,7 @@
 namespace s2s::interop {
 namespace {
 
-/// The value of a plain `0.5` or `1.0`. Nothing for whole numbers, texts and a missing key.
+/// The value of a plain `0.5` or `1.0`. Nothing for integers, texts and a missing key.
 std::optional<double> fraction_at(const Config* node) {
   if (node == nullptr || !node->is_scalar()) return std::nullopt;
   if (read_number<int64_t>(node->text())) return std::nullopt;
@@ -32,7 +31,7 @@ void set_number(Config& trainer, const char* key, int64_t value) {
   trainer[key] = std::move(node);
 }
 
-/// A whole epoch, which is what a run without the key reads.
+/// Drops a whole epoch, which is the default.
 void drop_whole(Config& trainer, const std::string& key, const char* meaning, ConfigNotes& notes) {
   const Config* const node = trainer.find(key);
   if (fraction_at(node) != 1.0) return;
@@ -40,7 +39,7 @@ void drop_whole(Config& trainer, const std::string& key, const char* meaning, Co
   trainer.erase(key);
 }
 
-/// Lightning's way to switch validations off.
+/// Drops Lightning's value that switches validations off.
 void drop_validations(Config& trainer, ConfigNotes& notes) {
   const char* const key = "limit_val_batches";
   const Config* const node = trainer.find(key);
@@ -51,7 +50,7 @@ void drop_validations(Config& trainer, ConfigNotes& notes) {
   trainer.erase("val_check_interval");
 }
 
-/// Lightning's default, once in an epoch, where there are no epochs. True when it was that.
+/// Drops Lightning's default, once per epoch, if there are no epochs. Returns true if it did.
 bool drop_default_interval(Config& trainer, ConfigNotes& notes) {
   const char* const key = "val_check_interval";
   const Config* const node = trainer.find(key);
@@ -74,7 +73,7 @@ void translate_interval(Config& trainer, Findings& findings, ConfigNotes& notes)
     findings.add(type_error(path, *node,
                             "a number of optimizer steps, or with trainer.limit_train_batches: "
                             "BATCHES a part of them above 0 and up to 1.0"));
-    set_number(trainer, key, 1);  // one finding is enough
+    set_number(trainer, key, 1);  // already reported
     return;
   }
   const int64_t accumulate = std::max<int64_t>(1, count_at(trainer, "accumulate_grad_batches"));

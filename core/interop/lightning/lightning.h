@@ -1,5 +1,5 @@
 #pragma once
-// Reads what is written for Lightning's Trainer.
+// Reads keys of Lightning's Trainer.
 
 #include "config/config_notes.h"
 #include "s2s/config.h"
@@ -7,14 +7,14 @@
 
 namespace s2s::interop {
 
-/// Rewrites `trainer.strategy` when it is a string, names a class (`_target_`) or another
-/// framework's strategy, and removes options without effect. Adds a note for each change.
-/// Errors: [config/strategy], added to `findings`.
+/// Rewrites a `trainer.strategy` that is a string, a class (`_target_`) or another framework's
+/// name, and removes options without effect. Adds a note for each change. Errors:
+/// [config/strategy], added to `findings`.
 void translate_strategy(Config& config, Findings& findings, ConfigNotes& notes);
 
-/// Turns parts of an epoch, as Lightning writes them, into optimizer steps and batches:
-/// trainer.val_check_interval: 0.5, limit_val_batches: 1.0, limit_train_batches: 1.0.
-/// Errors: [config/type], added to `findings`.
+/// Converts Lightning's fractions of an epoch to optimizer steps and batches:
+/// trainer.val_check_interval: 0.5, limit_val_batches: 1.0, limit_train_batches: 1.0. Errors:
+/// [config/type], added to `findings`.
 void translate_epochs(Config& config, Findings& findings, ConfigNotes& notes);
 
 }  // namespace s2s::interop

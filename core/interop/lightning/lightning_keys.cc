@@ -9,7 +9,7 @@ constexpr const char* kEndOfRun = "trainer.max_steps ends a run";
 constexpr const char* kUnset = "this is the default";
 
 constexpr std::array kRows = {
-    // Values that ask for what is done anyway: Lightning's defaults.
+    // Lightning's defaults, which request what happens anyway.
     no_effect("trainer.max_epochs", kEndOfRun, "-1|null"),
     no_effect("trainer.min_epochs", kEndOfRun, "null|0|1"),
     no_effect("trainer.min_steps", kEndOfRun, "null|0|1"),
@@ -33,7 +33,7 @@ constexpr std::array kRows = {
     no_effect("trainer.log_every_n_steps", "the default is 10", "null"),
     no_effect("trainer.accumulate_grad_batches", "the default is 1", "null"),
     no_effect("trainer.num_sanity_val_steps", "the default is 0", "null"),
-    // Of versions before 2.0.
+    // Options of versions before 2.0.
     no_effect("trainer.checkpoint_callback", "exp_manager decides when"),
     no_effect("trainer.replace_sampler_ddp", "data sources distribute their data"),
     no_effect("trainer.progress_bar_refresh_rate", "this depends on the terminal"),

@@ -1,5 +1,5 @@
 #pragma once
-// Options of Lightning's Trainer that change nothing here.
+// Options of Lightning's Trainer that are ignored here.
 
 #include "s2s/foreign_keys.h"
 

@@ -49,8 +49,7 @@ Error incomplete_name(const std::string& path, const Config& name, const std::st
                         " is incomplete; write trainer.strategy: " + ours);
 }
 
-/// Replaces another framework's strategy name by our block. Options that are written next to it
-/// win.
+/// Replaces another framework's strategy name by our block. Options beside it take precedence.
 void put(Config& strategy, const Config& ours, const Origin& origin) {
   for (auto [key, value] : ours.entries()) {
     value.set_origin(origin);
@@ -134,7 +133,7 @@ class Translation {
       const OurOption ours = our_strategy_option(key, value);
       if (ours.key.empty()) continue;
       strategy_.erase(key);
-      if (value.is_null()) continue;  // NeMo's word for the default
+      if (value.is_null()) continue;  // NeMo's notation for the default
       Config ours_value = ours.value.empty() ? value : Config::scalar(ours.value);
       ours_value.set_origin(value.origin());
       note_read_as(path_of(key), value, ours.key + ": " + ours_value.text());

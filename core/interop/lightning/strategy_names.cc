@@ -43,7 +43,7 @@ constexpr std::array kStrategies = {
     Strategy{"zero3", "{name: fsdp, zero_stage: 3}"},
 };
 
-/// Names that need a number in addition.
+/// Names that need an additional number.
 constexpr std::array kIncomplete = {
     Strategy{"hsdp", "{name: fsdp, replicate_size: R}, with R replicas of the split model"},
     Strategy{"hybrid_shard", "{name: fsdp, replicate_size: R}, with R replicas of the split model"},
@@ -60,7 +60,7 @@ constexpr const char* kOff = "this is the default";
 constexpr const char* kAlwaysParts =
     "each rank always writes its shard, and any layout can read the shards";
 
-/// Options of their strategies; what ours are called, or why they have no effect.
+/// Options of other strategies: our names, or why they have no effect.
 constexpr std::array kOptions = {
     read_as("data_parallel", "data_parallel_size"),
     read_as("dp_size", "data_parallel_size"),

@@ -44,8 +44,8 @@ constexpr const char* kSameRecord = "a resumed run always continues its record";
 constexpr const char* kNoModels = "checkpoints stay in the run folder";
 constexpr const char* kGivenFolder = "the run folder is the one given";
 
-/// Arguments of Lightning's TensorBoardLogger, WandbLogger and MLFlowLogger, and of what these give
-/// them to (SummaryWriter, wandb.init).
+/// Arguments of Lightning's TensorBoardLogger, WandbLogger and MLFlowLogger, and of SummaryWriter
+/// and wandb.init, which receive some.
 constexpr std::array kKeywords = {
     Keyword{"tensorboard", "save_dir", "save_dir"},
     Keyword{"tensorboard", "log_dir", "save_dir"},
@@ -148,8 +148,8 @@ class LoggerTranslation {
     }
   }
 
-  /// `report_to` of Hugging Face's TrainingArguments: a name or a list of names. block: "", the
-  /// whole configuration, or the name of a block.
+  /// Reads `report_to` of Hugging Face's TrainingArguments: a name or a list of names. block: its
+  /// name, or "" for the whole configuration.
   void from_report_to(const std::string& block) {
     Config* const node = block.empty() ? &config_ : config_.find(block);
     if (node == nullptr || !node->is_map() || node->find("report_to") == nullptr) return;
@@ -180,8 +180,8 @@ class LoggerTranslation {
     manager.erase(one.keywords);
   }
 
-  /// Appends to exp_manager.loggers, unless a logger of this name is there. `origin`: a copy, as
-  /// the block may get another key.
+  /// Appends to exp_manager.loggers, unless it has a logger of this name. `origin` is a copy,
+  /// because the block may get another key.
   void add(const NemoLogger& one, const std::string& path, const Config origin,
            const Config* keywords) {
     Config component = Config::map();

@@ -33,7 +33,7 @@ NemoClasses::NemoClasses(const Registries& registries) {
       const Component<Model>& model = registries.get<Model>(type);
       if (model.foreign == nullptr) continue;
       for (ForeignClass& foreign : model.foreign()) known_.push_back({type, std::move(foreign)});
-    } catch (const Error&) {  // whoever asks for this model gets the message
+    } catch (const Error&) {  // building this model reports the error
     }
   }
 }
@@ -127,20 +127,23 @@ void NemoClasses::check(const std::string& place, const WeightFiles& files,
                           found->type));
 }
 
-Config written_config(const Registries& registries, const ForeignExport& exported) {
-  const Config& type = *exported.config.find_path("model.type");
+ForeignClass written_class(const Registries& registries, const Config& config) {
+  const Config& type = *config.find_path("model.type");
   const Component<Model>& model = registries.get<Model>(type.text(), type, "model.type");
   for (const ForeignClass& foreign :
        model.foreign == nullptr ? std::vector<ForeignClass>() : model.foreign()) {
-    if (foreign.write == nullptr) continue;
-    Config out = foreign.write(exported);
-    out["model_type"] = Config::scalar("nemo_speechlm", true);
-    out["architectures"] =
-        Config::list({Config::scalar("NeMoSpeechLMForConditionalGeneration", true)});
-    return out;
+    if (foreign.write != nullptr) return foreign;
   }
   throw_no_export("no class of NeMo speechlm2 reads a model of type " + printable(type.text()),
                   "a model that writes one (s2s-run plugin inspect model:NAME says it)");
+}
+
+Config written_config(const ForeignClass& foreign, const ForeignExport& exported) {
+  Config out = foreign.write(exported);
+  out["model_type"] = Config::scalar("nemo_speechlm", true);
+  out["architectures"] =
+      Config::list({Config::scalar("NeMoSpeechLMForConditionalGeneration", true)});
+  return out;
 }
 
 }  // namespace s2s::interop

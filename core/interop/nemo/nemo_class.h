@@ -1,5 +1,5 @@
 #pragma once
-// The classes of NeMo speechlm2 that models read, and how their checkpoints are told apart. A
+// The classes of NeMo speechlm2 that models read, and how their checkpoints are distinguished. A
 // checkpoint does not name its class (config.json of the hub's folder has the same `architectures`
 // for all), so the names of its tensors decide.
 
@@ -21,25 +21,24 @@ struct KnownClass {
 /// The classes of NeMo that models know.
 class NemoClasses {
  public:
-  /// Loads the plugins of all models. One that cannot be loaded is left out.
+  /// Loads the plugins of all models. Skips those that cannot be loaded.
   explicit NemoClasses(const Registries& registries);
 
   /// The class with this name, or null.
   const KnownClass* named(const std::string& name) const;
-  /// The class whose keys a block `model` has, or null. `key`: receives the key that told it.
+  /// The class whose keys a block `model` has, or null. `key`: receives that key.
   const KnownClass* of_keys(const Config& model, std::string& key) const;
-  /// The class that wrote a checkpoint with these tensors, or null: it is of no class of speechlm2.
-  /// `type`: the model that is preferred, if several fit.
+  /// The class that wrote a checkpoint with these tensors; null if it is not of speechlm2. `type`:
+  /// preferred if several fit.
   const KnownClass* of_tensors(const WeightFiles& files, const std::string& type = "") const;
-  /// "SALM (salm), DuplexSTTModel (duplex_stt)": those that are read.
+  /// The readable classes: "SALM (salm), DuplexSTTModel (duplex_stt)".
   std::string readable() const;
 
-  /// Throws [config/nemo-class]: the configuration at `place` is that of a class that no model.type
-  /// reads.
+  /// Throws [config/nemo-class]: no model.type reads the class of the configuration at `place`.
   [[noreturn]] void throw_no_class(const std::string& place, const std::string& name) const;
-  /// Errors: [checkpoint/class] when the checkpoint is of another class than `model_type`, of a
-  /// class that no model.type reads, or a .nemo archive (`target`: of its model_config.yaml, or "")
-  /// of another collection. `place`: the source, for the message.
+  /// Errors: [checkpoint/class] if the checkpoint is of another class than `model_type`, of an
+  /// unknown class, or a .nemo archive of another collection (`target`: from its model_config.yaml,
+  /// or ""). `place`: the source, for the message.
   void check(const std::string& place, const WeightFiles& files, const std::string& target,
              const std::string& model_type) const;
 
@@ -51,8 +50,10 @@ class NemoClasses {
   std::vector<KnownClass> known_;
 };
 
-/// The `cfg` of the class that reads model.type: config.json of its folder for the hub. Errors:
-/// [checkpoint/export] for a model that writes none, and those of the model.
-Config written_config(const Registries& registries, const ForeignExport& exported);
+/// The class as which a model of this configuration is written. Errors: [checkpoint/export] when
+/// there is none.
+ForeignClass written_class(const Registries& registries, const Config& config);
+/// Its `cfg`: config.json of its folder for the hub. Errors: those of the model.
+Config written_config(const ForeignClass& foreign, const ForeignExport& exported);
 
 }  // namespace s2s::interop

@@ -1,5 +1,5 @@
-// Reads the `model` block of a configuration of NeMo speechlm2: which model it is, and its
-// pretrained parts where they are files of this machine.
+// Reads the `model` block of NeMo speechlm2: the type of the model, and pretrained parts that are
+// local files.
 
 #include "nemo/nemo_model.h"
 
@@ -38,11 +38,12 @@ class NemoModel {
     if (model_.find("type") != nullptr || model_.find("llm") != nullptr) return;
     if (translation_.registries == nullptr) return;
     const NemoClasses classes(*translation_.registries);
-    refuse_other_classes(classes);
     std::string key;
-    const KnownClass* const known = classes.of_keys(model_, key);
+    const KnownClass* known = of_target(classes, key);
+    if (known == nullptr) known = classes.of_keys(model_, key);
     if (known == nullptr) return;
     const Config mark = *model_.find(key);
+    model_.erase("_target_");
     note(key, mark, "model.type: " + known->type);
     set("type", Config::scalar(known->type), mark.origin());
   }
@@ -67,20 +68,22 @@ class NemoModel {
     translation_.note_read("model." + key, value, as);
   }
 
-  /// Refuses the blocks of classes that are not here, before their keys are reported one by one.
-  void refuse_other_classes(const NemoClasses& classes) const {
+  /// The class that `_target_` names, or null without one. Refuses unsupported classes, before
+  /// their keys are reported one by one.
+  const KnownClass* of_target(const NemoClasses& classes, std::string& key) const {
     const Config* const target = model_.find("_target_");
-    if (target == nullptr || !target->is_scalar()) return;
+    if (target == nullptr || !target->is_scalar()) return nullptr;
     const std::string name = target->text().substr(target->text().rfind('.') + 1);
     const KnownClass* const known = classes.named(name);
     if (known == nullptr || !known->foreign.is_read) {
       classes.throw_no_class(config_place("model._target_", *target), name);
     }
-    model_.erase("_target_");  // the keys below tell the type
+    key = "_target_";
+    return known;
   }
 
-  /// pretrained_llm: a Hugging Face folder of this machine gives the language model and its
-  /// tokenizer. A name of a hub stays, and is reported as an unknown key with what to write.
+  /// A local Hugging Face folder in pretrained_llm gives the language model and its tokenizer. A
+  /// hub's name stays, and is reported as an unknown key with advice.
   void read_language_model(const std::vector<ForeignClass>& classes) {
     const Config* const found = model_.find("pretrained_llm");
     if (found == nullptr || !found->is_scalar() || model_.find("llm") != nullptr) return;
@@ -106,8 +109,8 @@ class NemoModel {
     if (!is_there) added.items().push_back(*tag);
   }
 
-  /// The tokenizer of the language model's folder. A block `tokenizer` with another path or name is
-  /// another one, and null is none; with other keys, as pad_id, it adds to what the folder implies.
+  /// The tokenizer is that of the language model's folder, unless a block `tokenizer` has another
+  /// path or name, or is null. Other keys, such as pad_id, are added.
   void imply_tokenizer(const Config& folder, const std::vector<ForeignClass>& classes) {
     const Config* const written = model_.find("tokenizer");
     const bool is_another =
@@ -127,7 +130,7 @@ class NemoModel {
     model_.erase("tokenizer_path");
   }
 
-  /// `perception` with the blocks of the archive of pretrained_asr below its own keys.
+  /// `perception`, completed by the blocks of pretrained_asr's archive.
   static Config over_archive(Config perception, const std::string& archive) {
     const Config written = config_in(archive);
     for (const char* key : {"preprocessor", "encoder", "spec_augment"}) {
@@ -142,7 +145,7 @@ class NemoModel {
     return perception;
   }
 
-  /// The transducer of an archive, for NeMo's SALMWithAsrDecoder; null when it has none.
+  /// The transducer of an archive, for NeMo's SALMWithAsrDecoder; null if it has none.
   Config transducer_of(const Config& archive) const {
     const Config written = config_in(archive.text());
     Config decoder = Config::map();
@@ -165,12 +168,12 @@ class NemoModel {
     return decoder;
   }
 
-  /// `perception` whose class also hears words: its transducer goes to asr_decoder.
+  /// `perception` whose class also transcribes: its transducer goes to asr_decoder.
   void read_transducer(const Config& perception, const Config& archive) {
     const Config* const target = perception.find("target");
-    const bool hears_words = target != nullptr && target->is_scalar() &&
+    const bool transcribes = target != nullptr && target->is_scalar() &&
                              target->text().ends_with(".AudioTranscriptionPerceptionModule");
-    if (!hears_words || model_.find("asr_decoder") != nullptr) return;
+    if (!transcribes || model_.find("asr_decoder") != nullptr) return;
     Config decoder = transducer_of(archive);
     if (decoder.is_null()) {
       throw_not_translated("model.pretrained_asr", archive,
@@ -180,14 +183,14 @@ class NemoModel {
     set("asr_decoder", std::move(decoder), archive.origin());
   }
 
-  /// Without an archive, `perception` must have all blocks; else it stays, and is reported.
+  /// Without an archive, `perception` must have all blocks. Otherwise it stays, and is reported.
   void read_perception() {
     const Config* const found = model_.find("perception");
     if (found == nullptr || !found->is_map()) return;
     const Config perception = *found;
     const Config* const asr = model_.find("pretrained_asr");
     const bool is_file = asr != nullptr && asr->is_scalar() && fs::is_regular_file(asr->text());
-    // The class of a whole encoder; NeMo's files also write a few keys above an archive's.
+    // The class of a whole encoder. NeMo's files also write a few keys beside an archive.
     if (!is_file && perception.find_path("encoder._target_") == nullptr) return;
     const Config archive = is_file ? *asr : Config();
     Config parts = Config::map();
@@ -238,7 +241,7 @@ void translate_nemo_model(ConfigTranslation& translation) {
   nemo.name_type();
   const std::vector<ForeignClass> own = classes_of_type(*model, translation.registries);
   nemo.read_parts(own);
-  if (own.empty()) return;  // another model may have options of these names
+  if (own.empty()) return;  // another model may have these options
   for (const ForeignClass& one : own) {
     if (one.read != nullptr) one.read(translation);
   }

@@ -1,5 +1,4 @@
-// Translates parts of NeMo's configurations, which NeMo specifies by Python class, by a model to
-// download, or not at all.
+// Translates parts that NeMo specifies by Python class, by a model to download, or not at all.
 
 #include <fmt/ranges.h>
 
@@ -40,14 +39,13 @@ void give_name(Config& part, const char* key, const std::string& name, const Ori
   part[key].set_origin(origin);
 }
 
-/// Of an unknown class, its name is taken as a component's: the message about it lists those that
-/// there are.
+/// The name of an unknown class is used as a component's name: the error then lists the components.
 void translate_class(Config& part, const std::string& key, ConfigNotes& notes) {
   const Config* const found = part.find("_target_");
   if (found == nullptr || !found->is_scalar() || part.find("name") != nullptr) return;
   const Config target = *found;
   const std::string name = target.text().substr(target.text().rfind('.') + 1);
-  // Another algorithm than transformers' class of this name.
+  // A different algorithm than transformers' class of this name.
   const bool is_other = target.text() == "torch.optim.Adafactor";
   const auto known = std::find_if(kClasses.begin(), kClasses.end(), [&](const Class& one) {
     return one.key == key && one.theirs == name && !is_other;
@@ -95,8 +93,8 @@ void refuse_device_list(Config& trainer, Findings& findings) {
   trainer.erase("devices");
 }
 
-/// NeMo's precisions of FlashOptim: 16-bit weights whose missing bits the optimizer keeps. Here the
-/// weights have all bits, and a step computes with 16.
+/// NeMo's precisions of FlashOptim: 16-bit weights whose missing bits are in the optimizer. Here
+/// the weights have all bits, and steps compute with 16.
 void translate_precision(Config& trainer, ConfigNotes& notes) {
   Config* const precision = trainer.find("precision");
   if (precision == nullptr || !precision->is_scalar()) return;
@@ -131,7 +129,7 @@ bool reads_cuts(const Config& block) {
                      [&](const char* key) { return block.find(key) != nullptr; });
 }
 
-/// Sets with a prompt format, of their own or of the block around them, are of conversations.
+/// A set with a prompt format, its own or the block's, contains conversations.
 void name_source(Config& block, const Config& around, const std::string& path, ConfigNotes& notes) {
   const bool is_prompts =
       block.find(kPromptFormat) != nullptr || around.find(kPromptFormat) != nullptr;
@@ -141,7 +139,7 @@ void name_source(Config& block, const Config& around, const std::string& path, C
   give_name(block, "name", name, origin);
 }
 
-/// Conversations mark the places of audios as the model does, unless they say another tag.
+/// Conversations mark audio with the model's tag, unless they set another one.
 void take_tag_of_model(Config& block, const Config& around, const Config& tag) {
   const auto has = [&](const char* key) {
     return block.find(key) != nullptr || around.find(key) != nullptr;
@@ -156,7 +154,7 @@ bool is_off(const Config* value) {
   return value == nullptr || value->is_null() || (value->is_scalar() && value->text() == "false");
 }
 
-/// A switch of NeMo's speech-to-text data that s2s does not have, and the keys that only it reads.
+/// A switch of NeMo's speech-to-text data that s2s lacks, and the keys that depend on it.
 struct Switch {
   const char* block;
   const char* key;
@@ -168,7 +166,7 @@ constexpr std::array kDataSwitches = {
     Switch{"model", "force_align_user_text", {"force_align_device"}},
 };
 
-/// Removes those that are off, with what tunes them. Others stay, and are answered by name.
+/// Removes switches that are off, with their keys. Others stay, and are reported by name.
 void drop_switches_that_are_off(Config& config, ConfigNotes& notes) {
   for (const Switch& one : kDataSwitches) {
     Config* const block = config.find(one.block);

@@ -105,4 +105,12 @@ void translate_perception(const Config& perception, const std::string& conformer
                                  perception.find("rote"), "model.perception.modality_adapter");
 }
 
+void nemo::read_listener(const Config& foreign, Config& out) {
+  const Config& model = required_key(foreign, "model", "options");
+  out["llm"] = translate_llm_config(required_key(foreign, "llm_config", "options"));
+  translate_perception(required_key(model, "perception", "model"), "fastconformer", out);
+  if (const Config* const tokens = foreign.find("tokens")) out["tokens"] = *tokens;
+  out["loss_normalization"] = Config::scalar("local");
+}
+
 }  // namespace s2s

@@ -1,4 +1,4 @@
-// Translates NeMo's NsightProfiling, one of trainer.callbacks.
+// Translates NsightProfiling of NeMo's trainer.callbacks.
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ class Callback {
   Callback(const Config& callback, std::string path, int64_t accumulate, Findings& findings)
       : callback_(callback), path_(std::move(path)), accumulate_(accumulate), findings_(findings) {}
 
-  /// The block trainer.profile that does the same.
+  /// The equivalent block trainer.profile.
   Config profile() {
     const std::vector<std::string> known = {"begin_step", "end_step", "gen_shape", "nvtx_ranges"};
     for (const auto& [key, value] : callback_.entries()) {
@@ -47,7 +47,7 @@ class Callback {
     if (const Config* shapes = callback_.find("gen_shape")) profile["shapes"] = *shapes;
     const Config* const ranges = callback_.find("nvtx_ranges");
     profile["nvtx_ranges"] = ranges != nullptr ? *ranges : scalar_at("false", callback_);
-    profile["ranks"] = Config::list({});  // of every process, as there
+    profile["ranks"] = Config::list({});  // of every process, as in NeMo
     return profile;
   }
 

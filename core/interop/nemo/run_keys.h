@@ -1,5 +1,5 @@
 #pragma once
-// Keys of NeMo's `trainer` and `exp_manager` that change nothing here.
+// Keys of NeMo's `trainer` and `exp_manager` that are ignored here.
 
 #include "s2s/foreign_keys.h"
 

@@ -1,4 +1,4 @@
-// What is written for every class of NeMo that has these blocks.
+// Writes blocks that several classes of NeMo have.
 
 #include <initializer_list>
 #include <string>
@@ -31,7 +31,7 @@ Config spec_augment(const Config& options) {
   return out;
 }
 
-/// Connectors that end in the language model's width have no projection behind them.
+/// Connectors with outputs of the language model's width have no projection.
 Config connector(const Config& adapter, const Config& encoder, const Config& width) {
   const std::string type = adapter.find("type")->text();
   const Config& d_model = *encoder.find("d_model");

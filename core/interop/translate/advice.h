@@ -1,5 +1,5 @@
 #pragma once
-// What to write instead of keys of other frameworks that stay unknown here.
+// What to write instead of keys of other frameworks that are not translated.
 
 #include <map>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace s2s::interop {
 
-/// Rows by the block that their keys are of ("trainer.strategy"); "": dotted keys. core's check of
-/// a configuration adds them to the messages about unknown keys.
+/// Rows by the block of their keys ("trainer.strategy"); "": dotted keys. The check of a
+/// configuration adds them to messages about unknown keys.
 std::map<std::string, std::vector<ForeignKey>> advised_keys();
 
 }  // namespace s2s::interop

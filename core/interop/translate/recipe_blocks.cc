@@ -1,5 +1,5 @@
-// The blocks `distributed` and `training`, in which LLM fine-tuning recipes name a DeepSpeed or
-// FSDP file and write what transformers' TrainingArguments have.
+// The blocks `distributed` and `training` of LLM fine-tuning recipes: they name a DeepSpeed or FSDP
+// file and contain transformers' TrainingArguments.
 
 #include "translate/recipe_blocks.h"
 
@@ -74,7 +74,7 @@ void read_mixed_precision(ForeignFile& file, const Config& value) {
   file.findings.add(choice_error(file.path_of("mixed_precision"), value, {"no", "fp16", "bf16"}));
 }
 
-/// training.warmup_steps, which counts before warmup_ratio; 0 without it.
+/// training.warmup_steps, which takes precedence over warmup_ratio; 0 if absent.
 int64_t warmup_steps(const ForeignFile& file) {
   const Config* const steps = file.find("warmup_steps");
   return steps == nullptr ? 0 : whole_number(*steps).value_or(0);
@@ -105,7 +105,7 @@ void read_schedule_type(ForeignFile& file, const Config& value) {
   const bool falls = type == "linear";
   file.set("model.lr_scheduler.name", falls ? "warmup_decay_lr" : "warmup_lr", value);
   file.set("model.lr_scheduler.warmup_type", "linear", value);
-  if (steps == nullptr) return;  // total_num_steps is missing then, which is said
+  if (steps == nullptr) return;  // the missing total_num_steps is reported
   if (falls) file.set("model.lr_scheduler.total_num_steps", *steps, value);
   const double share = ratio == nullptr ? 0 : read_number<double>(ratio->text()).value_or(0);
   const double all = read_number<double>(steps->text()).value_or(0);

@@ -1,5 +1,5 @@
 #pragma once
-// The blocks and the files in which engines are configured.
+// The blocks and files that configure engines.
 
 #include "config/config_notes.h"
 #include "s2s/config.h"
@@ -8,13 +8,13 @@
 
 namespace s2s::interop {
 
-/// Reads `trainer.strategy.config` of DeepSpeed, FSDP or accelerate: a file, or a map. What it says
-/// goes to our keys, and the strategy gets our name. Errors, added to `findings`: see ForeignFile,
-/// those of reading the file, [config/global-batch].
+/// Reads `trainer.strategy.config` of DeepSpeed, FSDP or accelerate: a file or a map. Translates
+/// its values to our keys, and sets the strategy's name. Errors, added to `findings`: see
+/// ForeignFile, those of reading the file, [config/global-batch].
 void translate_strategy_file(Config& config, Findings& findings, ConfigNotes& notes);
 
-/// The same for the blocks `distributed` and `training` of the configuration, which it removes
-/// (training.report_to stays for the loggers). To be called before translate_strategy_file.
+/// Does the same for the blocks `distributed` and `training`, and removes them, except
+/// training.report_to. Call it before translate_strategy_file.
 void translate_recipe_blocks(Config& config, Findings& findings, ConfigNotes& notes);
 
 ForeignKeys distributed_keys();

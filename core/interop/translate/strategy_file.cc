@@ -70,7 +70,7 @@ class StrategyFile {
  private:
   Config& block() { return *config_.find("trainer")->find("strategy"); }
 
-  /// "deepspeed_stage_3" says more than "deepspeed".
+  /// "deepspeed_stage_3" also contains the stage.
   void take_stage_of_name() {
     if (!name_.text().starts_with("deepspeed_")) return;
     const Config ours = our_strategy(name_.text());
@@ -90,7 +90,7 @@ class StrategyFile {
     if (format == Format::kAccelerate) read_accelerate(node, place);
   }
 
-  /// `given` names a file that is not there.
+  /// `given` names a missing file.
   static Error no_file(const Config& given, const std::string& key, const std::string& content) {
     const fs::path path = given.text();
     const fs::path beside = fs::path(given.origin().source).parent_path() / path.filename();
@@ -105,7 +105,7 @@ class StrategyFile {
             (nearest.empty() ? "" : "; did you mean '" + printable_name(nearest) + "'?"));
   }
 
-  /// The content of a file, or of a map that is written in its place. Errors become findings.
+  /// The content of a file, or of a map in its place. Errors become findings.
   Config node_of(const Config& given, std::string& place, const std::string& content) {
     if (given.is_map()) return given;
     if (is_distrusted(given.origin())) {
@@ -136,7 +136,7 @@ class StrategyFile {
     file.add_notes();
   }
 
-  /// Without a stage the model is whole on each rank.
+  /// Without a stage, each rank holds the whole model.
   void name_by_stage() {
     const Config* const tensor = block().find("tensor_parallel_size");
     const bool is_sharded = block().find("zero_stage") != nullptr;
@@ -185,7 +185,7 @@ class StrategyFile {
   std::string ours_ = "fsdp";
 };
 
-/// The warm-up of `training`, which schedules have read.
+/// Drops the warm-up of `training`, which the schedules have read.
 void drop_warmup(Config& config, ConfigNotes& notes) {
   Config* const training = config.find("training");
   if (training == nullptr || !training->is_map()) return;

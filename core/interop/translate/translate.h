@@ -1,6 +1,6 @@
 #pragma once
-// Turns configurations of other frameworks into ours. This is one step between reading a
-// configuration and checking it: nothing is called back.
+// Translates configurations of other frameworks. This is one step between reading a configuration
+// and checking it, without callbacks.
 
 #include <string>
 
@@ -8,9 +8,9 @@
 
 namespace s2s::interop {
 
-/// Turns what other frameworks call differently into our keys, and removes what has no effect, with
-/// a note for each. Interpolations are resolved. Errors: added to the findings; [config/nemo-class]
-/// and [weights/config] for a whole configuration that nothing here reads.
+/// Translates keys of other frameworks, and removes those without effect, with a note for each.
+/// Interpolations must be resolved. Errors: added to the findings; [config/nemo-class] and
+/// [weights/config] if nothing here reads the configuration.
 void translate_config(ConfigTranslation& translation);
 
 /// The tables of all formats as Markdown, for the documentation.

@@ -14,26 +14,26 @@ constexpr size_t kMaxTokenBytes = 1024;
 
 /// Reads rank and world size from two variables, and local rank and local size from two more.
 void read_ranks(const LaunchVariables& variables, const char* rank, const char* size,
-                LaunchPlace& out) {
+                LaunchEnvironment& out) {
   out.size = variables.number(size, 1, kMaxRanks);
   out.rank = variables.number(rank, 0, out.size - 1);
 }
 
 void read_local_ranks(const LaunchVariables& variables, const char* rank, const char* size,
-                      LaunchPlace& out) {
+                      LaunchEnvironment& out) {
   out.local_size = variables.number_or(size, 1, 1, out.size);
   out.local_rank = variables.number_or(rank, 0, 0, kMaxRanks);
 }
 
-void read_address(const LaunchVariables& variables, LaunchPlace& out) {
+void read_address(const LaunchVariables& variables, LaunchEnvironment& out) {
   if (const auto host = variables.text("MASTER_ADDR")) out.host = *host;
   if (variables.has("MASTER_PORT")) {
     out.port = static_cast<uint16_t>(variables.number("MASTER_PORT", 1, 65535));
   }
 }
 
-LaunchPlace from_torchrun(const LaunchVariables& variables) {
-  LaunchPlace out;
+LaunchEnvironment from_torchrun(const LaunchVariables& variables) {
+  LaunchEnvironment out;
   out.launcher = variables.has("S2S_LAUNCH_LOCAL")  ? Launcher::kLocal
                  : variables.has("S2S_LAUNCH_NODE") ? Launcher::kNode
                                                     : Launcher::kTorchrun;
@@ -50,8 +50,8 @@ LaunchPlace from_torchrun(const LaunchVariables& variables) {
 }
 
 /// Reads the variables of Open MPI, or those of MPICH and Intel MPI (Hydra).
-LaunchPlace from_mpi(const LaunchVariables& variables) {
-  LaunchPlace out;
+LaunchEnvironment from_mpi(const LaunchVariables& variables) {
+  LaunchEnvironment out;
   out.launcher = Launcher::kMpi;
   if (variables.has("OMPI_COMM_WORLD_RANK")) {
     read_ranks(variables, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", out);
@@ -84,8 +84,8 @@ int64_t tasks_on_node(const std::string& list, int64_t node) {
   return tasks;
 }
 
-LaunchPlace from_slurm(const LaunchVariables& variables) {
-  LaunchPlace out;
+LaunchEnvironment from_slurm(const LaunchVariables& variables) {
+  LaunchEnvironment out;
   out.launcher = Launcher::kSlurm;
   read_ranks(variables, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", out);
   out.local_rank = variables.number_or("SLURM_LOCALID", 0, 0, kMaxRanks);
@@ -103,7 +103,7 @@ LaunchPlace from_slurm(const LaunchVariables& variables) {
 }
 
 /// One process for each pod. Where a pod has several, a launcher in the pod starts them.
-LaunchPlace from_pods(const LaunchVariables& variables) {
+LaunchEnvironment from_pods(const LaunchVariables& variables) {
   const std::string processes = variables.text("PET_NPROC_PER_NODE").value_or("1");
   if (processes != "1") {
     throw comm_errors::environment(
@@ -112,7 +112,7 @@ LaunchPlace from_pods(const LaunchVariables& variables) {
         "let the container run 's2s-run launch node -- train ...', or 'torchrun --no-python "
         "s2s-run train ...'");
   }
-  LaunchPlace out;
+  LaunchEnvironment out;
   out.launcher = Launcher::kPods;
   read_ranks(variables, "PET_NODE_RANK", "PET_NNODES", out);
   if (out.size > 1) variables.number("PET_MASTER_PORT", 1, 65535);
@@ -122,8 +122,8 @@ LaunchPlace from_pods(const LaunchVariables& variables) {
 }
 
 /// The index is Kubernetes's; the manifest sets WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
-LaunchPlace from_indexed_job(const LaunchVariables& variables) {
-  LaunchPlace out;
+LaunchEnvironment from_indexed_job(const LaunchVariables& variables) {
+  LaunchEnvironment out;
   out.launcher = Launcher::kIndexedJob;
   read_ranks(variables, "JOB_COMPLETION_INDEX", "WORLD_SIZE", out);
   if (out.size > 1) variables.number("MASTER_PORT", 1, 65535);
@@ -146,7 +146,7 @@ namespace {
 struct Sign {
   const char* name;
   std::vector<const char*> variables;
-  LaunchPlace (*read)(const LaunchVariables&);
+  LaunchEnvironment (*read)(const LaunchVariables&);
 
   bool is_seen(const LaunchVariables& of) const {
     return std::all_of(variables.begin(), variables.end(),
@@ -183,12 +183,12 @@ std::string reason_for(const Sign& sign, const LaunchVariables& variables) {
                      sign.variables.size() == 1 ? "is" : "are", others);
 }
 
-LaunchPlace read_place(const LaunchVariables& variables) {
+LaunchEnvironment read_place(const LaunchVariables& variables) {
   for (const Sign& sign : signs()) {
     if (!sign.is_seen(variables)) continue;
-    LaunchPlace place = sign.read(variables);
-    place.reason = reason_for(sign, variables);
-    return place;
+    LaunchEnvironment launch = sign.read(variables);
+    launch.reason = reason_for(sign, variables);
+    return launch;
   }
   return {.reason = "no launcher's variables are set"};
 }
@@ -206,9 +206,9 @@ std::string job_name(const LaunchVariables& variables, Launcher launcher) {
 
 }  // namespace
 
-LaunchPlace read_launch_environment(const ReadVariable& read) {
+LaunchEnvironment read_launch_environment(const ReadVariable& read) {
   const LaunchVariables variables(read);
-  LaunchPlace out = read_place(variables);
+  LaunchEnvironment out = read_place(variables);
   const auto token = variables.text("S2S_JOB_TOKEN");
   if (token && token->size() > kMaxTokenBytes) {
     throw comm_errors::environment(

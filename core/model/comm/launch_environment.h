@@ -12,7 +12,7 @@ namespace s2s {
 enum class Launcher { kNone, kLocal, kNode, kTorchrun, kPods, kMpi, kSlurm, kIndexedJob };
 const char* to_string(Launcher launcher);
 
-struct LaunchPlace {
+struct LaunchEnvironment {
   Launcher launcher = Launcher::kNone;
   /// Why this launcher: the variables that decided, and other launchers whose variables are set but
   /// not used: "RANK and LOCAL_RANK are set; not used: srun's variables".
@@ -36,6 +36,6 @@ struct LaunchPlace {
 /// innermost one counts: RANK and LOCAL_RANK (torchrun, s2s-run launch), then PET_NNODES (a pod of
 /// Kubeflow), RANK alone, mpirun's, srun's, JOB_COMPLETION_INDEX.
 /// Errors: [comm/environment] with the variable, its value and what was expected.
-LaunchPlace read_launch_environment(const ReadVariable& read = process_variable);
+LaunchEnvironment read_launch_environment(const ReadVariable& read = process_variable);
 
 }  // namespace s2s

@@ -6,19 +6,19 @@ namespace s2s {
 namespace {
 
 void read_counts(const LaunchVariables& variables, const char* node, const char* count,
-                 NodePlace& out) {
+                 NodeEnvironment& out) {
   out.source = node;
   out.num_nodes = variables.number(count, 1, kMaxRanks);
   out.node = variables.number(node, 0, out.num_nodes - 1);
 }
 
 void read_address(const LaunchVariables& variables, const char* host, const char* port,
-                  NodePlace& out) {
+                  NodeEnvironment& out) {
   if (const auto name = variables.text(host)) out.host = *name;
   out.port = static_cast<uint16_t>(variables.number_or(port, out.port, 1, 65535));
 }
 
-NodePlace from_pods(const LaunchVariables& variables) {
+NodeEnvironment from_pods(const LaunchVariables& variables) {
   const std::string nodes = *variables.text("PET_NNODES");
   if (nodes.find(':') != std::string::npos) {
     throw comm_errors::environment(
@@ -26,7 +26,7 @@ NodePlace from_pods(const LaunchVariables& variables) {
                     nodes),
         "start with 'torchrun --no-python s2s-run train ...', or give a fixed number of nodes");
   }
-  NodePlace out;
+  NodeEnvironment out;
   read_counts(variables, "PET_NODE_RANK", "PET_NNODES", out);
   // auto, gpu and cpu leave the number to the launcher.
   const std::string processes = variables.text("PET_NPROC_PER_NODE").value_or("auto");
@@ -37,8 +37,8 @@ NodePlace from_pods(const LaunchVariables& variables) {
   return out;
 }
 
-NodePlace from_slurm(const LaunchVariables& variables) {
-  NodePlace out;
+NodeEnvironment from_slurm(const LaunchVariables& variables) {
+  NodeEnvironment out;
   read_counts(variables, "SLURM_NODEID", "SLURM_STEP_NUM_NODES", out);
   if (variables.number("SLURM_STEP_NUM_TASKS", 1, kMaxRanks) != out.num_nodes) {
     throw comm_errors::environment(
@@ -53,15 +53,15 @@ NodePlace from_slurm(const LaunchVariables& variables) {
   return out;
 }
 
-NodePlace from_mpi(const LaunchVariables& variables) {
-  NodePlace out;
+NodeEnvironment from_mpi(const LaunchVariables& variables) {
+  NodeEnvironment out;
   read_counts(variables, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", out);
   out.port = port_for_name(variables.text("PMIX_NAMESPACE").value_or(""));
   return out;
 }
 
-NodePlace place_of(const NodeOptions& options, const LaunchVariables& variables) {
-  NodePlace out;
+NodeEnvironment place_of(const NodeOptions& options, const LaunchVariables& variables) {
+  NodeEnvironment out;
   if (options.node || options.num_nodes) {
     out.source = "--node-rank";
     out.num_nodes = options.num_nodes.value_or(1);
@@ -83,9 +83,9 @@ NodePlace place_of(const NodeOptions& options, const LaunchVariables& variables)
 
 }  // namespace
 
-NodePlace read_node_environment(const NodeOptions& options, const ReadVariable& read) {
+NodeEnvironment read_node_environment(const NodeOptions& options, const ReadVariable& read) {
   const LaunchVariables variables(read);
-  NodePlace out = place_of(options, variables);
+  NodeEnvironment out = place_of(options, variables);
   read_address(variables, "MASTER_ADDR", "MASTER_PORT", out);
   if (!options.host.empty()) out.host = options.host;
   if (options.port) out.port = static_cast<uint16_t>(*options.port);

@@ -10,7 +10,7 @@
 
 namespace s2s {
 
-struct NodePlace {
+struct NodeEnvironment {
   std::string source;  // "--node-rank", "PET_NODE_RANK", ...
   int64_t node = 0;
   int64_t num_nodes = 1;
@@ -31,7 +31,7 @@ struct NodeOptions {
 /// SLURM_NODEID of a step; OMPI_COMM_WORLD_RANK; JOB_COMPLETION_INDEX with NUM_NODES; RANK and
 /// WORLD_SIZE, which a PyTorchJob sets for each pod. Without any, the run has one node.
 /// Errors: [comm/environment] with the variable, its value and what was expected.
-NodePlace read_node_environment(const NodeOptions& options,
-                                const ReadVariable& read = process_variable);
+NodeEnvironment read_node_environment(const NodeOptions& options,
+                                      const ReadVariable& read = process_variable);
 
 }  // namespace s2s

@@ -94,7 +94,7 @@ int64_t beat_of(c10d::Store& store, const std::string& key, int64_t last) {
 std::string Rank0::run(const std::string& what, const std::function<std::string()>& work) {
   if (process_.store == nullptr) return work();
   const std::string key = "first/" + std::to_string(num_works_++);
-  return is_here() ? tell(key, work) : hear(key, what);
+  return is_here() ? tell(key, work) : receive(key, what);
 }
 
 std::string Rank0::tell(const std::string& key, const std::function<std::string()>& work) const {
@@ -118,7 +118,7 @@ std::string Rank0::tell(const std::string& key, const std::function<std::string(
   }
 }
 
-std::string Rank0::hear(const std::string& key, const std::string& what) const {
+std::string Rank0::receive(const std::string& key, const std::string& what) const {
   c10d::Store& store = *process_.store;
   json said;
   try {

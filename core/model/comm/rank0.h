@@ -27,7 +27,7 @@ class Rank0 {
 
  private:
   std::string tell(const std::string& key, const std::function<std::string()>& work) const;
-  std::string hear(const std::string& key, const std::string& what) const;
+  std::string receive(const std::string& key, const std::string& what) const;
 
   const ProcessPlace& process_;
   int64_t num_works_ = 0;

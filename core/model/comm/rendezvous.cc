@@ -89,18 +89,18 @@ Introduction to_introduction(const std::string& text) {
 /// The exchange between one rank and the others.
 class Meeting {
  public:
-  Meeting(c10d::Store& store, const LaunchPlace& place, milliseconds timeout)
-      : store_(store), place_(place), timeout_(timeout), deadline_(Clock::now() + timeout) {}
+  Meeting(c10d::Store& store, const LaunchEnvironment& launch, milliseconds timeout)
+      : store_(store), launch_(launch), timeout_(timeout), deadline_(Clock::now() + timeout) {}
 
   /// Errors: [comm/duplicate-rank].
   void introduce(const Introduction& self) {
-    if (store_.add(key(kSeatKey, place_.rank), 1) > 1) {
-      const Error error =
-          comm_errors::duplicate_rank(place_.rank, who_sits(place_.rank), to_string(self.identity));
+    if (store_.add(key(kSeatKey, launch_.rank), 1) > 1) {
+      const Error error = comm_errors::duplicate_rank(launch_.rank, who_sits(launch_.rank),
+                                                      to_string(self.identity));
       store_.set("duplicate", error.message());
       throw error;
     }
-    store_.set(key("rank", place_.rank), to_text(self));
+    store_.set(key("rank", launch_.rank), to_text(self));
   }
 
   /// On rank 0: waits for all ranks, compares their facts and reports. Errors: those it reports.
@@ -126,20 +126,20 @@ class Meeting {
 
   /// On the other ranks. Nothing when `generation` is over before rank 0 answers. Errors: those
   /// that rank 0 reports.
-  std::vector<RankIdentity> hear(const StoreGeneration* generation) {
+  std::vector<RankIdentity> receive(const StoreGeneration* generation) {
     std::string text;
     try {
       if (!await_verdict(generation)) return {};
       text = store_.get_to_str("verdict");
       store_.add("parted", 1);
     } catch (const std::exception& error) {
-      throw comm_errors::no_verdict(place_.rank, reason_of(error));
+      throw comm_errors::no_verdict(launch_.rank, reason_of(error));
     }
     std::vector<RankIdentity> identities;
     try {
       const json verdict = parse_foreign_json(text);
       if (verdict.contains("id")) {
-        throw comm_errors::start_refused(verdict.at("id"), place_.rank, verdict.at("message"));
+        throw comm_errors::start_refused(verdict.at("id"), launch_.rank, verdict.at("message"));
       }
       for (const json& one : verdict.at("identities")) {
         identities.push_back({one.at(0), one.at(1), one.at(2)});
@@ -148,9 +148,9 @@ class Meeting {
       throw comm_errors::introduction(0, error.what());
     }
     const auto size = static_cast<int64_t>(identities.size());
-    if (size != place_.size) {  // rank 0 did not wait for this rank
+    if (size != launch_.size) {  // rank 0 did not wait for this rank
       throw comm_errors::ranks_differ({fmt::format("number of ranks: {} (rank 0), {} (rank {})",
-                                                   size, place_.size, place_.rank)});
+                                                   size, launch_.size, launch_.rank)});
     }
     return identities;
   }
@@ -189,7 +189,7 @@ class Meeting {
   std::vector<Introduction> gather() {
     std::vector<Introduction> out;
     std::vector<int64_t> missing;
-    for (int64_t rank = 0; rank < place_.size; ++rank) {
+    for (int64_t rank = 0; rank < launch_.size; ++rank) {
       if (!wait_for(key("rank", rank))) {
         missing.push_back(rank);
       } else {
@@ -204,7 +204,7 @@ class Meeting {
       for (size_t i = 0; i < std::min<size_t>(out.size(), 8); ++i) {
         present.push_back(to_string(out[i].identity));
       }
-      throw comm_errors::missing_rank(missing, place_.size,
+      throw comm_errors::missing_rank(missing, launch_.size,
                                       std::chrono::duration<double>(timeout_).count(), present);
     }
     return out;
@@ -249,13 +249,13 @@ class Meeting {
   void part() {
     const Clock::time_point end = Clock::now() + kPartingTimeout;
     int64_t num_here = 0;
-    for (int64_t rank = 1; rank < place_.size; ++rank)
+    for (int64_t rank = 1; rank < launch_.size; ++rank)
       num_here += store_.check({key("rank", rank)});
     while (store_.add("parted", 0) < num_here && Clock::now() < end) ::usleep(10000);
   }
 
   c10d::Store& store_;
-  const LaunchPlace& place_;
+  const LaunchEnvironment& launch_;
   milliseconds timeout_;
   Clock::time_point deadline_;
 };
@@ -264,16 +264,16 @@ using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 /// Meets the other ranks. Replaces `store` by its part for this start of the run. Returns nothing
 /// when rank 0 was started again in the meantime.
-std::vector<RankIdentity> meet(StorePointer& store, const LaunchPlace& place,
+std::vector<RankIdentity> meet(StorePointer& store, const LaunchEnvironment& launch,
                                const Introduction& self, milliseconds timeout) {
   std::optional<StoreGeneration> generation;
-  if (place.launcher_has_store) {
-    generation.emplace(store, place, timeout);
+  if (launch.launcher_has_store) {
+    generation.emplace(store, launch, timeout);
     store = generation->keys();
   }
-  Meeting meeting(*store, place, timeout);
+  Meeting meeting(*store, launch, timeout);
   meeting.introduce(self);
-  return place.rank == 0 ? meeting.judge() : meeting.hear(generation ? &*generation : nullptr);
+  return launch.rank == 0 ? meeting.judge() : meeting.receive(generation ? &*generation : nullptr);
 }
 
 }  // namespace
@@ -307,28 +307,28 @@ std::string to_string(const RankIdentity& identity) {
   return fmt::format("{}, process {}", identity.host, identity.process_id);
 }
 
-Rendezvous::Rendezvous(const LaunchPlace& place, const std::vector<AgreedFact>& facts,
+Rendezvous::Rendezvous(const LaunchEnvironment& launch, const std::vector<AgreedFact>& facts,
                        const RendezvousSettings& settings) {
-  Introduction self{{host_name(), ::getpid(), place.local_rank}, facts};
-  self.facts.insert(self.facts.begin(), {"number of ranks", std::to_string(place.size)});
-  process_ = {place.rank,       place.size, place.local_rank,
-              place.local_size, nullptr,    settings.collective_timeout};
-  if (place.size == 1) {
+  Introduction self{{host_name(), ::getpid(), launch.local_rank}, facts};
+  self.facts.insert(self.facts.begin(), {"number of ranks", std::to_string(launch.size)});
+  process_ = {launch.rank,       launch.size, launch.local_rank,
+              launch.local_size, nullptr,     settings.collective_timeout};
+  if (launch.size == 1) {
     identities_ = {self.identity};
     return;
   }
   outlive_readers();  // back ends expect that SIGPIPE is ignored when they write to sockets
-  const StorePointer store = open_store(place, settings.start_timeout);
+  const StorePointer store = open_store(launch, settings.start_timeout);
   try {
     while (identities_.empty()) {
       store_ = store;
-      identities_ = meet(store_, place, self, settings.start_timeout);
+      identities_ = meet(store_, launch, self, settings.start_timeout);
     }
   } catch (const c10::Error& error) {
-    throw comm_errors::no_verdict(place.rank, reason_of(error));
+    throw comm_errors::no_verdict(launch.rank, reason_of(error));
   }
   process_.store = store_.get();
-  keeps_store_ = place.rank == 0 && !place.launcher_has_store;
+  keeps_store_ = launch.rank == 0 && !launch.launcher_has_store;
 }
 
 Rendezvous::~Rendezvous() {

@@ -38,7 +38,7 @@ class Rendezvous {
   /// processes, this process then ignores SIGPIPE (outlive_readers()).
   /// Errors: [comm/port-busy], [comm/unreachable], [comm/missing-rank], [comm/duplicate-rank],
   /// [comm/ranks-differ]. They are thrown on all ranks within about start_timeout.
-  Rendezvous(const LaunchPlace& place, const std::vector<AgreedFact>& facts,
+  Rendezvous(const LaunchEnvironment& launch, const std::vector<AgreedFact>& facts,
              const RendezvousSettings& settings);
   /// If rank 0 keeps the store, it waits briefly for the other ranks to leave.
   ~Rendezvous();

@@ -97,34 +97,35 @@ void quieten_log() {
   static_cast<void>(kOnce);
 }
 
-StorePointer connect_to_launcher(const LaunchPlace& place, std::chrono::milliseconds timeout) {
+StorePointer connect_to_launcher(const LaunchEnvironment& launch,
+                                 std::chrono::milliseconds timeout) {
   c10d::TCPStoreOptions options;
-  options.port = place.port;
+  options.port = launch.port;
   options.waitWorkers = false;
   options.timeout = timeout;
-  return connect(place.host, options);
+  return connect(launch.host, options);
 }
 
 /// Listens only at the address that the other ranks connect to. On several machines, the host name
 /// may resolve to 127.0.1.1 on its own machine (/etc/hosts), to an address outside of this machine
 /// (a service), or not yet at all. In these cases, listens at all addresses, where only the token
 /// protects the store.
-std::vector<int> listen_for(const LaunchPlace& place) {
-  const bool is_one_machine = place.local_size == place.size;
+std::vector<int> listen_for(const LaunchEnvironment& launch) {
+  const bool is_one_machine = launch.local_size == launch.size;
   try {
-    if (is_one_machine || !is_loopback(place.host)) return listen_at(place.host, place.port);
+    if (is_one_machine || !is_loopback(launch.host)) return listen_at(launch.host, launch.port);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::address_not_available) throw;
   } catch (const std::runtime_error&) {  // the name cannot be resolved
     if (is_one_machine) throw;
   }
-  return listen_at("", place.port);
+  return listen_at("", launch.port);
 }
 
-StorePointer open_own(const LaunchPlace& place, std::chrono::milliseconds timeout) {
+StorePointer open_own(const LaunchEnvironment& launch, std::chrono::milliseconds timeout) {
   std::shared_ptr<StoreServer> server;
-  if (place.rank == 0) server = std::make_shared<StoreServer>(listen_for(place), place.token);
-  return c10::make_intrusive<GuardedStore>(StoreAddress{place.host, place.port, place.token},
+  if (launch.rank == 0) server = std::make_shared<StoreServer>(listen_for(launch), launch.token);
+  return c10::make_intrusive<GuardedStore>(StoreAddress{launch.host, launch.port, launch.token},
                                            timeout, std::move(server));
 }
 
@@ -248,7 +249,7 @@ StorePointer open_store_of_one() {
   return c10::make_intrusive<c10d::HashStore>();
 }
 
-StorePointer open_store(const LaunchPlace& place, std::chrono::milliseconds timeout) {
+StorePointer open_store(const LaunchEnvironment& launch, std::chrono::milliseconds timeout) {
   quieten_log();
   const auto begun = std::chrono::steady_clock::now();
   const auto waited_s = [&] {
@@ -256,16 +257,17 @@ StorePointer open_store(const LaunchPlace& place, std::chrono::milliseconds time
         std::chrono::steady_clock::now() - begun));
   };
   try {
-    if (place.launcher_has_store) return connect_to_launcher(place, timeout);
-    const StorePointer store = open_own(place, timeout);
-    return c10::make_intrusive<c10d::PrefixStore>("s2s/" + std::to_string(place.attempt), store);
+    if (launch.launcher_has_store) return connect_to_launcher(launch, timeout);
+    const StorePointer store = open_own(launch, timeout);
+    return c10::make_intrusive<c10d::PrefixStore>("s2s/" + std::to_string(launch.attempt), store);
   } catch (const Error&) {
     throw;
   } catch (const std::system_error& error) {
-    if (error.code() == std::errc::address_in_use) throw comm_errors::port_busy(place.address());
-    throw comm_errors::unreachable(place.address(), place.rank, waited_s(), error.code().message());
+    if (error.code() == std::errc::address_in_use) throw comm_errors::port_busy(launch.address());
+    throw comm_errors::unreachable(launch.address(), launch.rank, waited_s(),
+                                   error.code().message());
   } catch (const std::exception& error) {
-    throw comm_errors::unreachable(place.address(), place.rank, waited_s(), reason_of(error));
+    throw comm_errors::unreachable(launch.address(), launch.rank, waited_s(), reason_of(error));
   }
 }
 

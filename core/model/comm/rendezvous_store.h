@@ -15,7 +15,7 @@
 namespace s2s {
 
 /// Errors: [comm/port-busy] on rank 0, [comm/unreachable] when no store answers within `timeout`.
-c10::intrusive_ptr<c10d::Store> open_store(const LaunchPlace& place,
+c10::intrusive_ptr<c10d::Store> open_store(const LaunchEnvironment& launch,
                                            std::chrono::milliseconds timeout);
 
 /// Returns a store in this process's own memory, for the communicator of a single process.

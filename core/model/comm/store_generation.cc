@@ -19,17 +19,17 @@ std::string random_name() {
 
 }  // namespace
 
-StoreGeneration::StoreGeneration(c10::intrusive_ptr<c10d::Store> store, const LaunchPlace& place,
-                                 std::chrono::milliseconds timeout)
+StoreGeneration::StoreGeneration(c10::intrusive_ptr<c10d::Store> store,
+                                 const LaunchEnvironment& launch, std::chrono::milliseconds timeout)
     : store_(std::move(store)) {
-  if (place.rank == 0) {
+  if (launch.rank == 0) {
     name_ = random_name();
     store_->set(kKey, name_);
     return;
   }
   const Clock::time_point end = Clock::now() + timeout;
   store_->wait({kKey}, timeout);
-  const std::string seat = std::string(kSeatKey) + "/" + std::to_string(place.rank);
+  const std::string seat = std::string(kSeatKey) + "/" + std::to_string(launch.rank);
   for (name_ = newest(); keys()->check({seat}) && Clock::now() < end; name_ = newest()) {
     ::usleep(20000);
   }

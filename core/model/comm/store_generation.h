@@ -18,7 +18,7 @@ class StoreGeneration {
  public:
   /// Rank 0 begins a generation. The other ranks wait up to `timeout` for one in which no process
   /// has their rank yet.
-  StoreGeneration(c10::intrusive_ptr<c10d::Store> store, const LaunchPlace& place,
+  StoreGeneration(c10::intrusive_ptr<c10d::Store> store, const LaunchEnvironment& launch,
                   std::chrono::milliseconds timeout);
 
   /// The keys of this generation only.

@@ -63,7 +63,7 @@ Engine::Engine(const EngineSettings& settings, Communicator* world)
   if (const int64_t near = near_group_size(settings_)) {
     const std::vector<int64_t> ranks =
         ranks_along(settings_.mesh, world_.rank(), MeshAxes{.shard = true});
-    const int64_t first = groups_of_mesh_.place().shard / near * near;
+    const int64_t first = groups_of_mesh_.position().shard / near * near;
     near_ranks_ = world_.subgroup({ranks.begin() + first, ranks.begin() + first + near}, "near");
   }
 }
@@ -74,11 +74,11 @@ Engine::~Engine() {
   if (std::uncaught_exceptions() > 0) return;
   try {
     for (const auto& group : flat_groups_) group->outdate();
-  } catch (const std::exception&) {  // the run is over, and has told of a lost rank if it needed it
+  } catch (const std::exception&) {  // the run is over; it reports a lost rank itself
   }
 }
 
-int64_t Engine::data_rank() const { return groups_of_mesh_.place().data(settings_.mesh); }
+int64_t Engine::data_rank() const { return groups_of_mesh_.position().data(settings_.mesh); }
 
 bool Engine::reduces_now(bool is_last) const {
   return is_last || reduces_every_micro_batch(settings_);
@@ -138,8 +138,8 @@ std::vector<NamedTensor> Engine::optimizer_parameters(Block&) {
 }
 
 LocalShard Engine::part_of(FlatGroup& group, size_t index) const {
-  const MeshPlace& place = groups_of_mesh_.place();
-  const bool is_first_replica = place.pipeline + place.replicate + place.context == 0;
+  const MeshPosition& position = groups_of_mesh_.position();
+  const bool is_first_replica = position.pipeline + position.replicate + position.context == 0;
   const bool is_split = group.settings().gathers->size() == settings_.mesh.shard;
   const FlatParameter& parameter = group.parameters()[index];
   const TensorPlacement* const share = parameter.share;
@@ -147,7 +147,7 @@ LocalShard Engine::part_of(FlatGroup& group, size_t index) const {
   LocalShard part{
       parameter.named.name, share ? share->sizes : own_sizes, {}, group.shard(index).detach()};
   part.spans = spans_of(group.held(index), share);
-  part.is_owner = is_first_replica && (is_split || place.shard == 0) &&
+  part.is_owner = is_first_replica && (is_split || position.shard == 0) &&
                   (share == nullptr || share->is_first_copy);
   return part;
 }

@@ -139,7 +139,7 @@ void UnshardSchedule::pre_backward(int64_t index) {
   if (!units_[unit].frees) return;
   for (; next_back_ > unit + 1; --next_back_) pass_backward(next_back_ - 1);
   next_back_ = std::min(next_back_, unit);
-  free_behind(unit);
+  free_later_units(unit);
   open_back_.push_back(unit);
   start_down_to(unit);
   start(unit);
@@ -161,7 +161,7 @@ void UnshardSchedule::start_before(size_t unit) {
 /// A unit whose input has no gradient (embeddings, the first layers) does not report the end of its
 /// backward. Its backward is over when the backward of an earlier unit begins, because autograd
 /// runs the latest operations first.
-void UnshardSchedule::free_behind(size_t unit) {
+void UnshardSchedule::free_later_units(size_t unit) {
   std::erase_if(open_back_, [&](size_t other) {
     const bool is_over = other > unit && !units_[other].stays;
     if (is_over) reshard(other, false);
@@ -174,7 +174,7 @@ void UnshardSchedule::pass_backward(size_t unit) {
   const State& state = states_[unit];
   const bool is_gathered = units_[unit].frees && expects_backward(unit);
   if (is_gathered) {
-    free_behind(unit);
+    free_later_units(unit);
     start_down_to(unit);
     start_before(unit);
   }
@@ -196,7 +196,7 @@ void UnshardSchedule::post_backward(int64_t index) {
 void UnshardSchedule::end_pass() {
   begin_backward();
   if (phase_ == Phase::kBackward) {
-    free_behind(0);
+    free_later_units(0);
     for (; next_back_ > 0; --next_back_) pass_backward(next_back_ - 1);
   }
   for (size_t unit = 0; unit < count(); ++unit) reshard(unit, false);

@@ -86,7 +86,7 @@ class UnshardSchedule {
   void start_down_to(size_t unit);
   void start_before(size_t unit);
   void pass_backward(size_t unit);
-  void free_behind(size_t unit);
+  void free_later_units(size_t unit);
 
   void finish_root();
 

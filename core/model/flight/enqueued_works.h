@@ -19,7 +19,7 @@ class EnqueuedWorks {
  public:
   /// record: must outlive this object.
   explicit EnqueuedWorks(FlightRecord& record);
-  /// Asks a last time. If the driver does not answer, the thread is left behind.
+  /// Asks a last time. If the driver does not answer, the thread is detached.
   ~EnqueuedWorks();
   EnqueuedWorks(const EnqueuedWorks&) = delete;
   EnqueuedWorks& operator=(const EnqueuedWorks&) = delete;

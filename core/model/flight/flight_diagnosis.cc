@@ -71,7 +71,7 @@ class Comparison {
     add_errors();
     for (const auto& [key, group] : groups_) add_difference(group);
     add_finished();
-    for (const auto& [key, group] : groups_) add_behind(group);
+    for (const auto& [key, group] : groups_) add_late_ranks(group);
     drop_those_that_wait();
     out_.verdict = out_.findings.empty() ? nothing_found() : out_.findings.front().text;
     return out_;
@@ -189,9 +189,9 @@ class Comparison {
   }
 
   /// Reports members that have not called the oldest collective that other members wait in.
-  void add_behind(const SeenGroup& group) {
+  void add_late_ranks(const SeenGroup& group) {
     for (const auto& [number, calls] : group.calls) {
-      Ranks waiting, behind;
+      Ranks waiting, late;
       const FlownCollective* awaited = nullptr;
       for (const SeenGroup::Call& call : calls) {
         if (!is_open(*call.collective) || is_message(*call.collective)) continue;
@@ -205,16 +205,16 @@ class Comparison {
         if (!is_member || explained_.contains(flight.rank)) continue;
         const auto started = group.num_started.find(flight.rank);
         if (started == group.num_started.end() || started->second <= number) {
-          behind.push_back(flight.rank);
+          late.push_back(flight.rank);
         }
       }
-      for (const int64_t rank : behind) add_one_behind(rank, waiting, *awaited, group.name);
-      if (!behind.empty()) return;
+      for (const int64_t rank : late) add_late_rank(rank, waiting, *awaited, group.name);
+      if (!late.empty()) return;
     }
   }
 
-  void add_one_behind(int64_t rank, const Ranks& waiting, const FlownCollective& awaited,
-                      const std::string& group) {
+  void add_late_rank(int64_t rank, const Ranks& waiting, const FlownCollective& awaited,
+                     const std::string& group) {
     const auto is_it = [rank](const RankFlight& flight) { return flight.rank == rank; };
     const RankFlight& flight = *std::find_if(flights_.begin(), flights_.end(), is_it);
     out_.findings.push_back({"behind",
@@ -227,7 +227,7 @@ class Comparison {
                                  " of group " + group});
   }
 
-  /// A rank that is behind and itself waits for another rank is not the cause. Remove it.
+  /// A rank that is behind and itself waits for another rank is not the cause. Removes it.
   void drop_those_that_wait() {
     const auto waits = [this](const FlightFinding& finding) {
       if (finding.kind != "behind") return false;

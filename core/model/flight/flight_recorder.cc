@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 /// Maximum number of other ranks whose reports a rank reads per second.
 constexpr int64_t kRanksPerSecond = 500;
 /// Number of collectives per group in a report to other ranks.
-constexpr size_t kToldOfEachGroup = 4;
+constexpr size_t kReportedOfEachGroup = 4;
 
 std::string file_of(const std::string& folder, int64_t rank) {
   return (std::filesystem::path(folder) / fmt::format("flight.{}.json", rank)).string();
@@ -115,7 +115,7 @@ void FlightRecorder::say(bool now) {
   if (!board_) return;
   RankFlight flight = self();
   flight.silent.clear();
-  record_.copy_to(flight, kToldOfEachGroup);
+  record_.copy_to(flight, kReportedOfEachGroup);
   board_->say(to_json_text(flight, /*is_compact=*/true), now);
 }
 
@@ -186,7 +186,7 @@ std::string FlightRecorder::investigate(const char* id) {
   std::vector<RankFlight> flights = gather();
   const bool rank_0_answers = process_.rank == 0 || board_->wait_for_round(settings_.beat);
   RankFlight own = self();
-  record_.copy_to(own, kToldOfEachGroup);
+  record_.copy_to(own, kReportedOfEachGroup);
   flights.push_back(own);
   std::string lines;
   if (own.step > 0) lines = fmt::format("\n  step:      {}, {}", own.step, own.phase);

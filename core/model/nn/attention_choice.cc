@@ -38,11 +38,11 @@ struct Choices {
   std::vector<AttentionCall> seen;  // at most kMostKept
   std::vector<AttentionUse> uses;
   std::vector<AttentionNote> notes;
-  std::set<std::string> told;
+  std::set<std::string> reasons;
 
   /// Keeps a note, the first one of its `reason`.
   void note(bool is_warning, const std::string& reason, const std::string& text) {
-    if (told.insert(reason).second) notes.push_back({is_warning, text});
+    if (reasons.insert(reason).second) notes.push_back({is_warning, text});
   }
 };
 
@@ -227,7 +227,7 @@ void set_attention(AttentionBackend wish) {
   all.seen.clear();
   all.uses.clear();
   all.notes.clear();
-  all.told.clear();
+  all.reasons.clear();
 }
 
 bool is_plain_attention() {

@@ -46,8 +46,8 @@ void draw(const NamedTensor& parameter, uint64_t seed, const at::Tensor& destina
 }
 
 /// Layers of one block with inputs of one size have the same key for their weights, and another one
-/// for their biases: on a device they lie one after the other, so that one product can compute all
-/// (nn/joined_linear.h). Parameters whose end is no good beginning for the next stand alone.
+/// for their biases. On a device they are adjacent, so that one product can compute all
+/// (nn/joined_linear.h). Parameters that would misalign the next one get no key.
 std::string sibling_key(const NamedTensor& parameter) {
   constexpr size_t kAlignment = 64;  // bytes
   const at::Tensor& tensor = *parameter.tensor;
@@ -149,7 +149,7 @@ void InitialValues::add(std::unique_ptr<WeightSource> values) {
 void InitialValues::write(const at::Tensor* parameter, const at::Tensor& destination) const {
   const at::NoGradGuard no_grad;
   const auto known = parameters_.find(parameter);
-  S2S_ASSERT(known != parameters_.end(), "a parameter of the model that was described");
+  S2S_ASSERT(known != parameters_.end(), "a parameter of the meta model");
   S2S_ASSERT(destination.sizes() == at::IntArrayRef(known->second.sizes), "all of the parameter");
   if (!any()) return;
   const auto stored = stored_.find(parameter);

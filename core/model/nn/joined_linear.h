@@ -15,7 +15,7 @@ namespace s2s {
 /// The outputs of all layers, side by side: [..., in] -> [..., sum of out]. Parameters get their
 /// gradients as from separate products. Undefined if the layers have to be called one by one: on a
 /// CPU, under autocast, with LoRA, if a parallel strategy works at one of them, or if weights or
-/// biases lie apart.
+/// biases are separate.
 at::Tensor joined_linear(const at::Tensor& x, std::initializer_list<Linear*> layers);
 
 /// The parts of y [..., W] with these widths. They share its memory.

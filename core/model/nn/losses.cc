@@ -54,7 +54,7 @@ std::optional<at::Tensor> defined_or_none(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-/// The gradients that autograd will ask for. They are made together with the loss.
+/// The gradients that autograd will request, computed together with the loss.
 struct Wanted {
   bool x = false, weight = false, bias = false;
 };

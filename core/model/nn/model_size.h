@@ -1,6 +1,6 @@
 #pragma once
 // How large the models of this process are. The numbers of layers, experts and elements come from a
-// configuration, which may be a stranger's: a model is refused while it is described, before it has
+// configuration, which may be a stranger's. So the size of a meta model is checked before it gets
 // memory. The largest models of today have a ten-thousandth of the elements and a tenth of the
 // parts.
 

@@ -39,7 +39,7 @@ void define_gates(torch::Library& library) {
   // -> dgate, dup.
   library.def(
       "gated_backward(Tensor dy, Tensor gate, Tensor up, bool is_silu) -> (Tensor, Tensor)");
-  // The same of [..., 2 F], in which gate and up lie side by side -> [..., F].
+  // The same for [..., 2 F], in which gate and up are adjacent -> [..., F].
   library.def("gated_halves(Tensor gate_up, bool is_silu) -> Tensor");
   // -> [..., 2 F].
   library.def("gated_halves_backward(Tensor dy, Tensor gate_up, bool is_silu) -> Tensor");

@@ -8,6 +8,11 @@ at::Tensor length_mask(const at::Tensor& lengths_B, int64_t width) {
   return at::arange(width, lengths_B.options()).unsqueeze(0).lt(lengths_B.unsqueeze(1));
 }
 
+at::Tensor fit_columns(const at::Tensor& x_BT, int64_t width, int64_t fill) {
+  const int64_t missing = width - x_BT.size(1);
+  return missing > 0 ? at::constant_pad_nd(x_BT, {0, missing}, fill) : x_BT.narrow(1, 0, width);
+}
+
 at::Tensor zero_beyond(const at::Tensor& x, const at::Tensor& lengths_B, int64_t dim) {
   const at::Tensor is_inside_BT = length_mask(lengths_B, x.size(dim));
   std::vector<int64_t> sizes(static_cast<size_t>(x.dim()), 1);

@@ -37,40 +37,40 @@ class SimulatedRanks : public Communicator {
 
 }  // namespace
 
-MeshPlace place_in_mesh(const MeshShape& shape, int64_t rank) {
+MeshPosition position_in_mesh(const MeshShape& shape, int64_t rank) {
   S2S_ASSERT(rank >= 0 && rank < shape.world_size(), "a rank of the mesh");
-  MeshPlace place;
+  MeshPosition position;
   const auto take = [&rank](int64_t size) {
     const int64_t coordinate = rank % size;
     rank /= size;
     return coordinate;
   };
-  place.tensor = take(shape.tensor);
-  place.context = take(shape.context);
-  place.shard = take(shape.shard);
-  place.replicate = take(shape.replicate);
-  place.pipeline = take(shape.pipeline);
-  return place;
+  position.tensor = take(shape.tensor);
+  position.context = take(shape.context);
+  position.shard = take(shape.shard);
+  position.replicate = take(shape.replicate);
+  position.pipeline = take(shape.pipeline);
+  return position;
 }
 
-int64_t rank_of_place(const MeshShape& shape, const MeshPlace& place) {
-  int64_t rank = place.pipeline;
-  rank = rank * shape.replicate + place.replicate;
-  rank = rank * shape.shard + place.shard;
-  rank = rank * shape.context + place.context;
-  return rank * shape.tensor + place.tensor;
+int64_t rank_at_position(const MeshShape& shape, const MeshPosition& position) {
+  int64_t rank = position.pipeline;
+  rank = rank * shape.replicate + position.replicate;
+  rank = rank * shape.shard + position.shard;
+  rank = rank * shape.context + position.context;
+  return rank * shape.tensor + position.tensor;
 }
 
 std::vector<int64_t> ranks_along(const MeshShape& shape, int64_t rank, const MeshAxes& axes) {
-  const MeshPlace self = place_in_mesh(shape, rank);
+  const MeshPosition self = position_in_mesh(shape, rank);
   std::vector<int64_t> ranks;
   for (int64_t other = 0; other < shape.world_size(); ++other) {
-    const MeshPlace place = place_in_mesh(shape, other);
-    const bool joins = (axes.pipeline || place.pipeline == self.pipeline) &&
-                       (axes.replicate || place.replicate == self.replicate) &&
-                       (axes.shard || place.shard == self.shard) &&
-                       (axes.context || place.context == self.context) &&
-                       (axes.tensor || place.tensor == self.tensor);
+    const MeshPosition position = position_in_mesh(shape, other);
+    const bool joins = (axes.pipeline || position.pipeline == self.pipeline) &&
+                       (axes.replicate || position.replicate == self.replicate) &&
+                       (axes.shard || position.shard == self.shard) &&
+                       (axes.context || position.context == self.context) &&
+                       (axes.tensor || position.tensor == self.tensor);
     if (joins) ranks.push_back(other);
   }
   return ranks;
@@ -118,7 +118,7 @@ void require_world_size(const MeshShape& shape, int64_t num_ranks) {
 
 MeshGroups::MeshGroups(Communicator& world, const MeshShape& shape) : world_(world), shape_(shape) {
   require_world_size(shape, world.size());
-  place_ = place_in_mesh(shape, world.rank());
+  position_ = position_in_mesh(shape, world.rank());
   pipeline_ = group("pipeline", {.pipeline = true});
   replicate_ = group("replicate", {.replicate = true});
   shard_ = group("shard", {.shard = true});

@@ -14,7 +14,7 @@
 namespace s2s {
 
 /// The coordinates of a rank.
-struct MeshPlace {
+struct MeshPosition {
   int64_t pipeline = 0;
   int64_t replicate = 0;
   int64_t shard = 0;
@@ -25,8 +25,8 @@ struct MeshPlace {
 };
 
 /// Requires 0 <= rank < shape.world_size().
-MeshPlace place_in_mesh(const MeshShape& shape, int64_t rank);
-int64_t rank_of_place(const MeshShape& shape, const MeshPlace& place);
+MeshPosition position_in_mesh(const MeshShape& shape, int64_t rank);
+int64_t rank_at_position(const MeshShape& shape, const MeshPosition& position);
 
 /// The axes along which a group extends.
 struct MeshAxes {
@@ -53,7 +53,7 @@ class MeshGroups {
 
   Communicator& world() const { return world_; }
   const MeshShape& shape() const { return shape_; }
-  const MeshPlace& place() const { return place_; }
+  const MeshPosition& position() const { return position_; }
   Communicator& pipeline() const { return *pipeline_; }
   Communicator& replicate() const { return *replicate_; }
   /// For reductions of gradients. `shard_gathers` has the same ranks but a separate queue.
@@ -77,7 +77,7 @@ class MeshGroups {
 
   Communicator& world_;
   MeshShape shape_;
-  MeshPlace place_;
+  MeshPosition position_;
   std::unique_ptr<Communicator> pipeline_, replicate_, shard_, shard_gathers_, context_, tensor_,
       own_data_, own_model_;  // own_: null if the ranks have a group already
   Communicator* data_ = nullptr;

@@ -1,5 +1,8 @@
 #include "s2s/model_parts.h"
 
+#include <ATen/ATen.h>
+
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -92,9 +95,53 @@ void check_vocabulary(const Tokenizer* tokenizer, int64_t vocab_size) {
   throw_vocabulary(tokenizer->vocab_size(), vocab_size);
 }
 
+at::Tensor TokenLossWeights::times(const at::Tensor& weights, const at::Tensor& labels,
+                                   const SpecialIds& ids) const {
+  if (all_one()) return weights;
+  at::Tensor kind = at::full_like(weights, text);
+  kind = at::where(labels.eq(ids.pad), pad, kind);
+  kind = at::where(labels.eq(ids.bos), bos, kind);
+  return weights * at::where(labels.eq(ids.eos), eos, kind);
+}
+
+void register_language_model(Block& model, Block& llm, bool with_head) {
+  Block* const embedding = llm.find_block("embed_tokens");
+  Block* const head = with_head ? llm.find_block("lm_head") : nullptr;
+  S2S_ASSERT(embedding != nullptr, "every backbone names its embedding embed_tokens");
+  llm.release_block("embed_tokens");
+  model.register_block("embed_tokens", *embedding);
+  model.register_block("llm", llm);
+  if (head == nullptr) return;
+  llm.release_block("lm_head");
+  model.register_block("lm_head", *head);
+}
+
+void rest_frozen(std::initializer_list<Block*> parts) {
+  for (Block* const part : parts) {
+    if (part == nullptr) continue;
+    const auto parameters = part->named_parameters();
+    const bool trains = std::any_of(parameters.begin(), parameters.end(),
+                                    [](const NamedTensor& p) { return p.tensor->requires_grad(); });
+    if (!trains) part->train(false);
+  }
+}
+
+void add_sum(MetricSums& sums, const std::string& name, const at::Tensor& values,
+             const at::Tensor& mask) {
+  auto& [sum, count] = sums[name];
+  sum += (values.to(at::kDouble) * mask).sum().item<double>();
+  count += mask.sum().item<double>();
+}
+
 double frame_length_of(const Config* data) {
   const Config* const length = data == nullptr ? nullptr : data->find("frame_length");
   return length == nullptr ? 0.08 : length->as_double("data.frame_length");
+}
+
+std::optional<int64_t> target_sample_rate_of(const Config* data) {
+  const Config* const rate = data == nullptr ? nullptr : data->find("target_sample_rate");
+  if (rate == nullptr || rate->is_null()) return std::nullopt;
+  return rate->as_int("data.target_sample_rate");
 }
 
 void check_sample_rate(const std::string& part, int64_t rate_hz, const Config* data,

@@ -29,7 +29,7 @@ namespace {
 
 using weights_errors::torch_format;
 
-/// Bytes in memory, behind the file interface of minizip.
+/// Bytes in memory that minizip reads like a file.
 struct Reading {
   std::string_view bytes;
   uint64_t at = 0;

@@ -85,7 +85,7 @@ class ShardFiles {
   at::Tensor elements(const std::string& name, const std::vector<TensorSpan>& spans) const;
   /// Returns the position of a tensor that is contiguous in one file. Errors: as `tensor`.
   std::optional<StoredBytes> stored_bytes(const std::string& name) const;
-  /// Frees the memory pages behind the views of a tensor.
+  /// Frees the memory pages of a tensor's views.
   void release(const std::string& name) const;
 
  private:

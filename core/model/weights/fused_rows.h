@@ -19,7 +19,7 @@ namespace s2s {
 std::vector<std::string> fused_parts(const NameMap& names, const std::string& theirs);
 
 /// The part of `theirs` that holds the rows of `ours`. `rows`: rows of each of our tensors. Nothing
-/// when it is one parameter. A part that lies behind the end is for the caller to report.
+/// if it is one parameter. The caller reports a part beyond the end.
 std::optional<TensorSlice> fused_slice(const NameMap& names, const std::string& theirs,
                                        const std::string& ours,
                                        const std::map<std::string, int64_t>& rows);

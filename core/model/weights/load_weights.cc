@@ -191,7 +191,8 @@ class Matcher {
     }
     const auto part = slices_.find(ours.name);
     std::optional<TensorSlice> slice = fused_slice(names_, *name, ours.name, rows_);
-    if (slice && !holds(it->second, *name)) slice.reset();  // told as a full tensor of other sizes
+    if (slice && !holds(it->second, *name))
+      slice.reset();  // reported as a full tensor of other sizes
     if (part != slices_.end()) slice = part->second;
     const std::vector<int64_t> sizes = sizes_of(it->second, slice);
     if (ours.tensor->sizes() == at::IntArrayRef(sizes)) {

@@ -87,8 +87,8 @@ void check_config(const std::string& place, const LoraOptions& options) {
   findings.throw_if_any();
 }
 
-/// The ranks of adapters that have another than r (joined_lora_tensors). The scale stays alpha / r.
-/// The last segment of a module stands for all modules that end in it, if they have one rank.
+/// The ranks of adapters that differ from r (joined_lora_tensors). The scale stays alpha / r. If
+/// all modules with the same last segment have one rank, that segment names them all.
 void add_patterns(const TensorMap& tensors, const LoraOptions& options,
                   nlohmann::ordered_json& adapter) {
   std::map<std::string, int64_t> modules;

@@ -47,8 +47,8 @@ class SafetensorsFile {
   const WeightMapping& mapping() const { return *mapping_; }
   /// Returns the position of the tensor's elements in the file.
   std::optional<StoredBytes> stored_bytes(const std::string& name) const;
-  /// Frees the memory pages behind a tensor's views. They are read again on the next access. Values
-  /// that were written to them are lost.
+  /// Frees the memory pages of a tensor's views. The next access reads them again. Values that were
+  /// written to them are lost.
   void release(const std::string& name) const;
 
  private:

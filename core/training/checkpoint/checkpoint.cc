@@ -90,7 +90,7 @@ Error from_json(const std::string& text, int64_t rank) {
 
 /// Returns true for errors that already describe the failed save. They are not wrapped in
 /// [checkpoint/write].
-bool is_told(const Error& error) {
+bool describes_save(const Error& error) {
   return error.exit_code() == ExitCode::kNumerics || error.id() == kCleanup;
 }
 
@@ -181,7 +181,7 @@ std::string CheckpointFolder::save(const std::vector<LocalShard>& parts, const O
     if (rank == 0) make_partial(job->target);
   };
   try {
-    agree(world, job->target, is_told, prepare);
+    agree(world, job->target, describes_save, prepare);
   } catch (...) {
     drop_partial(job->target, rank);
     throw;
@@ -235,13 +235,13 @@ void CheckpointFolder::complete() {
   Communicator* const world = settings_.world;
   const int64_t rank = rank_in(world);
   try {
-    agree(world, job->target, is_told, [&] {
+    agree(world, job->target, describes_save, [&] {
       if (job->trouble) std::rethrow_exception(job->trouble);
       S2S_ASSERT(job->done, "a save that went well has ended");
     });
     std::vector<std::string> written = {format_checkpoint_index(job->index)};
     if (!is_alone(world)) written = gather_texts(*world, written[0]);
-    agree(world, job->target, is_told, [&] {
+    agree(world, job->target, describes_save, [&] {
       if (rank == 0) name(*job, written);
     });
   } catch (...) {
@@ -323,7 +323,7 @@ void write_first_checkpoint(const std::string& folder, Block& model, const Attac
     settle(target);
   };
   try {
-    agree(nullptr, target, is_told, write);
+    agree(nullptr, target, describes_save, write);
   } catch (...) {
     drop_partial(target, 0);
     throw;

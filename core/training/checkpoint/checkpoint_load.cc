@@ -123,14 +123,14 @@ TensorMap stored_optimizer(const ShardFiles& files, const TensorMap& own,
 
 /// Returns the old rank whose random state this rank takes over.
 int64_t random_rank(const MeshShape& then, const ResumingRank& now) {
-  MeshPlace place = place_in_mesh(now.mesh, now.rank);
-  const int64_t data = place.data(now.mesh) % then.data_size();
-  place.replicate = data / then.shard;
-  place.shard = data % then.shard;
-  place.pipeline %= then.pipeline;
-  place.context %= then.context;
-  place.tensor %= then.tensor;
-  return rank_of_place(then, place);
+  MeshPosition position = position_in_mesh(now.mesh, now.rank);
+  const int64_t data = position.data(now.mesh) % then.data_size();
+  position.replicate = data / then.shard;
+  position.shard = data % then.shard;
+  position.pipeline %= then.pipeline;
+  position.context %= then.context;
+  position.tensor %= then.tensor;
+  return rank_at_position(then, position);
 }
 
 TensorMap stored_random(CheckedFiles& files, const nlohmann::json& state,

@@ -34,7 +34,7 @@ void try_saving(const fs::path& folder) {
   fs::remove_all(renamed);
 }
 
-/// `path`, or the nearest folder above it that is there.
+/// `path`, or the nearest existing folder above it.
 fs::path nearest_there(const fs::path& path) {
   std::error_code ignored;
   fs::path place = fs::absolute(path, ignored).lexically_normal();

@@ -8,13 +8,12 @@
 namespace s2s {
 
 /// Does what a save does, with a file of 4 KiB: creates the folder, writes, syncs, renames, links
-/// and removes. The folder `folder` (RUN/checkpoints) is gone again if it was not there.
+/// and removes. The folder `folder` (RUN/checkpoints) is removed again if it did not exist.
 /// Errors: [checkpoint/write].
 void probe_saving(const std::filesystem::path& folder);
 
-/// Why a run cannot write its folder `path`, or, with `saves`, not save checkpoints in it; "" when
-/// it can. Tries it in a folder with a name of its own, in the nearest folder that is there. Leaves
-/// nothing behind.
+/// Why a run cannot write its folder `path`, or, with `saves`, not save checkpoints in it; "" if it
+/// can. Tries it in a temporary folder of the nearest existing folder, and removes it.
 std::string place_fault(const std::filesystem::path& path, bool saves);
 
 /// "" when the disk of `folder`, or of the one that it will be in, has room for a checkpoint of at

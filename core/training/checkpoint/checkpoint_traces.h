@@ -1,6 +1,6 @@
 #pragma once
 // Signs that a run folder has held checkpoints, for runs that find no folder checkpoints/step=N.
-// Such a run must not start at step 0 without being told so.
+// Such a run must not silently start at step 0.
 
 #include <filesystem>
 #include <string>

@@ -70,8 +70,8 @@ struct Entry {
   double number(const char* key) const { return at(key).as_double(place + "." + key); }
   uint64_t seed() const { return static_cast<uint64_t>(at("seed").as_int(place + ".seed")); }
 
-  /// Numbers of at least 0 whose product is at most 2^`most_bits`: the sizes of a tensor. Its
-  /// memory is not paid for by bytes of the file, unless it is only described.
+  /// Numbers of at least 0 whose product is at most 2^`most_bits`: the sizes of a tensor. The limit
+  /// is needed because the file does not contain the tensor's bytes.
   std::vector<int64_t> sizes(const char* key, int most_bits = 24) const {
     const int64_t most = int64_t{1} << most_bits;
     std::vector<int64_t> sizes;

@@ -99,7 +99,7 @@ struct Entry {
   bool is_skipped = false;
 };
 
-/// Reads the entry at `at`, and moves `at` behind it. Errors: std::out_of_range.
+/// Reads the entry at `at`, and moves `at` to the next one. Errors: std::out_of_range.
 Entry entry_at(std::string_view bytes, size_t& at) {
   Entry entry;
   entry.mtime_s = number_at(bytes, at + 8);
@@ -119,7 +119,7 @@ Entry entry_at(std::string_view bytes, size_t& at) {
   return entry;
 }
 
-/// An index that somebody else wrote could name files anywhere.
+/// An index of a stranger could name files anywhere.
 bool is_inside(const fs::path& root, const std::string& name) {
   std::error_code problem;
   const fs::path path = fs::weakly_canonical(root / name, problem);

@@ -69,7 +69,7 @@ const json* recorded_provider(const json& plugins, const json& name) {
 }
 
 /// Returns "adamw 0.1.0 (FILE, sha1 0123456789ab)".
-std::string described(const json& plugin) {
+std::string plugin_text(const json& plugin) {
   const auto text = [&](const char* key) { return plugin.at(key).get<std::string>(); };
   return fmt::format("{} {} ({}, sha1 {})", text("name"), text("version"), text("file"),
                      text("sha1").substr(0, 12));
@@ -82,8 +82,8 @@ std::string other_plugins(const json& recorded, const json& loaded) {
     for (const json& name : now.at("serves")) {
       const json* const before = recorded_provider(recorded, name);
       if (before == nullptr || before->at("sha1") == now.at("sha1")) continue;
-      lines += fmt::format("\n  {}: {} before, {} now", name.get<std::string>(), described(*before),
-                           described(now));
+      lines += fmt::format("\n  {}: {} before, {} now", name.get<std::string>(),
+                           plugin_text(*before), plugin_text(now));
       break;  // one line per file
     }
   }

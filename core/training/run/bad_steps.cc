@@ -10,11 +10,11 @@
 namespace s2s::run {
 namespace {
 
-/// The weights before the update of the step. Ranks agree on success and on errors.
-void save_weights(const BadStepsPlace& place, const RunParts& parts, const std::string& state,
+/// Saves the weights before the update of the step. All ranks succeed or fail together.
+void save_weights(const BadStepsOptions& options, const RunParts& parts, const std::string& state,
                   SavedStep& step) {
   try {
-    CheckpointFolder folder(place.folder, place.attachments, place.checkpoints);
+    CheckpointFolder folder(options.folder, options.attachments, options.checkpoints);
     const std::string written = folder.save(parts.strategy->parts(*parts.model), *parts.optimizer,
                                             {step.step, step.data_state, state});
     step.weights = std::filesystem::path(written).filename().string();
@@ -26,22 +26,24 @@ void save_weights(const BadStepsPlace& place, const RunParts& parts, const std::
 }  // namespace
 
 std::function<std::string(SavedStep&)> bad_step_saver(
-    BadStepsPlace place, const RunParts& parts, const std::function<std::string()>& trainer_state,
+    BadStepsOptions options, const RunParts& parts,
+    const std::function<std::string()>& trainer_state,
     const std::function<void(const std::string&)>& warn) {
-  return [place = std::move(place), &parts, trainer_state, warn](SavedStep& step) -> std::string {
-    const auto path = std::filesystem::path(place.folder) /
-                      fmt::format("batch.{}.{}.safetensors", step.step + 1, place.rank);
-    step.num_ranks = place.num_ranks;
-    save_weights(place, parts, trainer_state(), step);
-    try {
-      make_folders(place.folder);
-      write_saved_step(path.string(), step);
-      return path.string();
-    } catch (const Error& error) {
-      warn(fmt::format("step {} was not saved: {}", step.step + 1, error.what()));
-      return "";
-    }
-  };
+  return
+      [options = std::move(options), &parts, trainer_state, warn](SavedStep& step) -> std::string {
+        const auto path = std::filesystem::path(options.folder) /
+                          fmt::format("batch.{}.{}.safetensors", step.step + 1, options.rank);
+        step.num_ranks = options.num_ranks;
+        save_weights(options, parts, trainer_state(), step);
+        try {
+          make_folders(options.folder);
+          write_saved_step(path.string(), step);
+          return path.string();
+        } catch (const Error& error) {
+          warn(fmt::format("step {} was not saved: {}", step.step + 1, error.what()));
+          return "";
+        }
+      };
 }
 
 }  // namespace s2s::run

@@ -34,7 +34,7 @@ std::string drop_plugins(Config& config, const std::string& file) {
       file, printable(text));
 }
 
-/// An interpolation in place of the block would bring the key back. No run stores one there.
+/// An interpolation instead of the block could bring the key back, but runs store none there.
 std::string drop_permission(Config& config, const std::string& file) {
   Config* const data = config.find("data");
   if (data == nullptr) return "";

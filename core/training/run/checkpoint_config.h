@@ -1,6 +1,6 @@
 #pragma once
-// The configuration stored in a checkpoint. It comes from whoever made the checkpoint, not from the
-// user. It may name components and files, but it must not load code or run commands.
+// The configuration in a checkpoint. Its author may be a stranger, so it may name components and
+// files, but must not load code or run commands.
 
 #include <string>
 

@@ -25,7 +25,7 @@ std::string fault_of(const at::Tensor& tensor) {
 FiniteWatch::FiniteWatch(Block& model) : model_(model) {
   model.for_each_block([this](const std::string& path, Block& block) {
     blocks_[&block] = {path, block.hooks()};
-    // With a hook, a norm would compute its sum apart: the bits of a run would not come back.
+    // With hooks, a norm computes its sum separately, which changes the bits of a run.
     if (block.hooks() != nullptr || dynamic_cast<RmsNorm*>(&block) == nullptr)
       block.set_hooks(this);
   });
@@ -58,8 +58,8 @@ void FiniteWatch::use(Block& block) {
   if (BlockHooks* const others = blocks_.at(&block).others) others->use(block);
 }
 
-/// Without other hooks, a block above may compute several of this kind at once, as it does in a
-/// run: then its own output is looked at.
+/// Without other hooks, an outer block may fuse several such calls, as in a run. Then only the
+/// outer block's output is checked.
 bool FiniteWatch::only_calls(const Block& block) const {
   const BlockHooks* const others = blocks_.at(&block).others;
   return others == nullptr || others->only_calls(block);

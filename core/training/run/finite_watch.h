@@ -1,5 +1,5 @@
 #pragma once
-// Finds the first module of a model whose output, or the gradient of it, is not finite.
+// Finds the first module with a non-finite output, or with a non-finite gradient of its output.
 
 #include <map>
 #include <optional>
@@ -9,12 +9,11 @@
 
 namespace s2s::run {
 
-/// "nan at [0, 3] of [2, 5]": the first element that is not finite; "" for a finite tensor and for
-/// one of whole numbers.
+/// The first non-finite element: "nan at [0, 3] of [2, 5]". "" for finite and for integer tensors.
 std::string fault_of(const at::Tensor& tensor);
 
-/// During its lifetime, looks at the output of every module that is called. Other hooks of the
-/// model stay at work. Results are the same bit for bit; each call waits for its device.
+/// During its lifetime, checks the output of every module call. Keeps other hooks of the model.
+/// Results stay bit-identical, but each call waits for its device.
 class FiniteWatch : public BlockHooks {
  public:
   struct Place {
@@ -29,10 +28,9 @@ class FiniteWatch : public BlockHooks {
   FiniteWatch(const FiniteWatch&) = delete;
   FiniteWatch& operator=(const FiniteWatch&) = delete;
 
-  /// In the order in which modules finish: of nested modules, the inner one.
+  /// The first module to finish with a non-finite output. Nested modules finish before outer ones.
   const std::optional<Place>& first_output() const { return first_output_; }
-  /// In the order of the backward pass. The gradient at the output of this module is the first one
-  /// that is not finite.
+  /// The first module, in the order of the backward pass, with a non-finite gradient of its output.
   const std::optional<Place>& first_gradient() const { return first_gradient_; }
 
   at::Tensor call(Block& block, const at::Tensor& x, const Forward& forward) override;

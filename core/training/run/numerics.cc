@@ -10,8 +10,8 @@
 namespace s2s {
 namespace {
 
-/// Without them, LibTorch's substitute took twenty times as long as float32
-/// (core/docs/internals/benchmarks.md).
+/// True if the CPU has instructions for products in this dtype. LibTorch's substitute takes twenty
+/// times as long as float32 (core/docs/internals/benchmarks.md).
 bool has_products(at::ScalarType type) {
 #if defined(__x86_64__)
   return type == at::kHalf ? __builtin_cpu_supports("avx512fp16")
@@ -25,13 +25,13 @@ bool has_products(at::ScalarType type) {
 
 void set_numerics(const TrainerBlock& trainer) {
   at::Context& torch = at::globalContext();
-  // LibTorch's own default is TF32 for convolutions and float32 for products.
+  // LibTorch's default is TF32 for convolutions and float32 for products.
   const bool is_high = trainer.float32_matmul == "high";
   torch.setFloat32MatmulPrecision(trainer.float32_matmul);
   torch.setAllowTF32CuDNN(is_high);
   set_attention(attention_backend(trainer.attention));
   if (!trainer.deterministic) return;
-  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);  // what cuBLAS wants for it
+  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);  // cuBLAS requires it
   torch.setDeterministicAlgorithms(true, /*warn_only=*/false);
   torch.setDeterministicFillUninitializedMemory(false);
   torch.setDeterministicCuDNN(true);

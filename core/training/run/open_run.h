@@ -1,5 +1,5 @@
 #pragma once
-// What a training has opened: its set-up, ranks, folder and log.
+// What a training has opened: its setup, ranks, folder and log.
 
 #include <chrono>
 
@@ -17,7 +17,7 @@ struct OpenRun {
   Console& console;
   Log& log;
   std::chrono::steady_clock::time_point started;
-  const MetricsStream* stream = nullptr;  // of rank 0; null: nobody reads the metrics
+  const MetricsStream* stream = nullptr;  // of rank 0; null: no reader
 
   double used_time_s() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

@@ -28,7 +28,7 @@ bool has_commands(const Config& block) {
       block, [](const std::string& text) { return text == "command" || text.find("pipe:") == 0; });
 }
 
-/// Whether a file of the set lies in `folder`.
+/// True if a file of the set is in `folder`.
 bool lies_in(const Config& block, const std::string& folder) {
   const fs::path place = fs::path(folder).lexically_normal();
   return has_scalar(block, [&](const std::string& text) {
@@ -37,8 +37,8 @@ bool lies_in(const Config& block, const std::string& folder) {
   });
 }
 
-/// Whether a check can open a set. If it cannot, opens the files of the set if they are there. A
-/// check runs no commands.
+/// True if a check can open the set. If not, opens the existing files of the set. A check runs no
+/// commands.
 bool is_open_to_check(const Preparation& preparation, const std::string& path,
                       const Config& block) {
   const Run& setup = preparation.run.setup;
@@ -57,14 +57,14 @@ bool is_open_to_check(const Preparation& preparation, const std::string& path,
   return false;
 }
 
-/// Whether a training reads its validation sets at all.
+/// True if a training reads its validation sets.
 bool is_validated(const RunOptions& settings) {
   return settings.trainer.num_sanity_val_steps != 0 || settings.trainer.val_check_interval;
 }
 
 /// Opens a validation set, which later validations read from its beginning. A check also makes as
-/// many batches as the sanity check of a training validates, at least one. False if the set cannot
-/// be opened yet.
+/// many batches as the sanity check of a training, at least one. Returns false if the set cannot be
+/// opened yet.
 bool open_set(Preparation& preparation, const std::string& name, const Config& block) {
   PreparedRun& run = preparation.run;
   const bool checks = preparation.checks();
@@ -82,7 +82,7 @@ bool open_set(Preparation& preparation, const std::string& name, const Config& b
   return true;
 }
 
-/// What answers are measured with. A check that could not open all sets only creates the scorer.
+/// Creates the metrics of answers. A check that could not open all sets creates only the scorer.
 void make_scorer(Preparation& preparation, bool has_texts) {
   PreparedRun& run = preparation.run;
   run.scorer = has_texts

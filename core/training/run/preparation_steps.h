@@ -5,7 +5,7 @@
 
 namespace s2s::run {
 
-/// What steps give to later ones.
+/// What steps provide to later ones.
 enum Prepared : unsigned {
   kNothingYet = 0,
   kRanks = 1U << 0U,
@@ -21,14 +21,14 @@ enum Prepared : unsigned {
 
 struct Preparation {
   PreparedRun& run;
-  PreparationReport* check = nullptr;  // null: a training
+  PreparationReport* check = nullptr;  // null: this is a training
   unsigned have = kNothingYet;
 
   bool checks() const { return check != nullptr; }
   bool has(Prepared part) const { return (have & part) != 0; }
   const RunBuilder& builder() const { return run.setup.builder(); }
   const RunOptions& settings() const { return builder().settings(); }
-  /// Calls `body`. Of a check, errors become findings. False if there was one.
+  /// Calls `body`. In a check, its error becomes a finding, and the result is false.
   template <class Body>
   bool attempt(const Body& body) const {
     if (!checks()) {
@@ -48,11 +48,11 @@ struct Preparation {
 struct PreparationStep {
   const char* what;
   unsigned needs, gives;
-  /// False if what the step gives cannot be there yet (only of a check).
+  /// Returns false if a check cannot provide the result yet.
   bool (*take)(Preparation& preparation);
 };
 
-// Steps that need no model. In training they write.
+// Steps that need no model. In a training, they write files.
 bool meet_ranks(Preparation& preparation);
 bool open_run_folder(Preparation& preparation);
 bool open_log(Preparation& preparation);
@@ -67,7 +67,7 @@ bool find_room(Preparation& preparation);
 bool open_training_data(Preparation& preparation);
 bool open_validation(Preparation& preparation);
 bool take_first_batch(Preparation& preparation);
-/// The folder that training makes before it opens its data (data.synth); "": none, or it is there.
+/// The folder that data.synth would create before training opens its data; "" if none.
 std::string data_to_make(const Run& setup);
 
 }  // namespace s2s::run

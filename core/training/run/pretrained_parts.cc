@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMaxListed = 5;
 
-/// One of the keys.
+/// One of the three keys.
 struct Key {
   std::string place;  // model.init_from_checkpoint (file:line)
   std::string path;
@@ -31,7 +31,7 @@ WeightFiles open(const Key& key) {
   }
 }
 
-/// Names that do not fit, and why.
+/// The names of tensors that were not read, with reasons.
 class Unread {
  public:
   void add(const std::string& name) {
@@ -66,7 +66,7 @@ class Unread {
 
 std::unique_ptr<WeightSource> source_of(Model& model, const Key& key, Warnings& warnings) {
   WeightFiles files = open(key);
-  // A checkpoint of s2s has our names.
+  // Checkpoints of s2s have the model's names.
   const NameMap names =
       is_indexed(files.path()) ? NameMap{{{"**", "**"}}, {}} : model.checkpoint_names();
   const auto is_there = [&files](const std::string& name) {
@@ -97,7 +97,7 @@ std::unique_ptr<WeightSource> source_of(Model& model, const Key& key, Warnings& 
   return weight_source(found, others_ignored, std::move(files));
 }
 
-/// The place of a key, as messages name it.
+/// The location of a key for messages.
 std::string place_of(const Config& where, const char* key) {
   const std::string path = std::string("model.") + key;
   const Config* const node = where.find_path(path);

@@ -12,10 +12,10 @@
 
 namespace s2s {
 
-/// A source of values for each key that is set, in NeMo's order: a later one takes precedence. Each
-/// holds the tensors that the checkpoint has under the same name with the same shape. The first
-/// key: those of the perception only. `where`: the configuration, for places in messages. Warns of
-/// the model's other tensors.
+/// Returns a source of values for each key that is set, in NeMo's order: a later one takes
+/// precedence. Each contains the checkpoint's tensors whose names and shapes match. The source of
+/// the first key contains only those of the perception. `where`: the configuration, for locations
+/// in messages. Warns of the model's other tensors.
 /// Errors: [weights/unreadable], [weights/format], [weights/refused] with the key;
 /// [checkpoint/nothing-fits] when no tensor fits.
 std::vector<std::unique_ptr<WeightSource>> pretrained_parts(Model& model, const ModelBlock& block,

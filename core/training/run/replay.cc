@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Gives the saved batches and nothing else.
+/// Provides only the saved batches.
 class SavedBatches : public DataSource {
  public:
   explicit SavedBatches(const SavedStep& saved) : saved_(saved) {}
@@ -40,14 +40,14 @@ class SavedBatches : public DataSource {
   size_t next_ = 0;
 };
 
-/// Keeps the one step.
+/// Keeps the report of the step.
 class LastStep : public RunObserver {
  public:
   void on_step(const StepReport& report) override { step = report; }
   StepReport step;
 };
 
-/// The folder with the weights of a saved step. Errors: [run/replay] when it has none.
+/// The folder with the weights of a saved step. Errors: [run/replay] if it does not exist.
 std::string weights_of(const std::string& file, const SavedStep& saved) {
   if (saved.weights.empty())
     throw_no_saved_step(file, "it has no weights: " + saved.weights_problem);
@@ -87,7 +87,7 @@ void print_batches(SavedStep& saved) {
   }
 }
 
-/// Says where the first value that is not finite arose.
+/// Prints where the first non-finite value arose.
 void print_place(const FiniteWatch& watch, const StepReport& step) {
   const auto& output = watch.first_output();
   const auto& gradient = watch.first_gradient();
@@ -116,8 +116,8 @@ int64_t vocab_size_of(Model& model) {
   return part == nullptr ? 0 : part->language_model().shape().vocab_size;
 }
 
-/// Runs the step. Tensors of its batches may have every shape: what LibTorch and containers say of
-/// them is an error of the file. Errors: [run/replay].
+/// Runs the step. Tensors of its batches may have any shape, so errors of LibTorch and of
+/// containers are errors of the file. Errors: [run/replay].
 void run_step(Trainer& trainer, const std::string& file, int64_t step) {
   const auto refuse = [&file](const char* reason) {
     const std::string text = reason;
@@ -182,7 +182,7 @@ ExitCode replay_step(const ConfigArguments& arguments, const RunProgram& program
   const FiniteWatch watch(*parts.model);
   run_step(trainer, file, saved.step);
   fmt::print("{}", compared("loss:", last.step.loss, saved.own_loss));
-  // Other ranks' gradients are not here.
+  // The gradients of other ranks are not available.
   const bool has_norm = saved.num_ranks == 1 && saved.grad_norm != 0;
   if (has_norm) fmt::print("{}", compared("grad_norm:", last.step.grad_norm, saved.grad_norm));
   if (saved.num_ranks > 1) {

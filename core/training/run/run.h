@@ -1,5 +1,5 @@
 #pragma once
-// The common start of every program that runs a configuration.
+// The start that all programs have in common which run a configuration.
 
 #include <string>
 #include <vector>
@@ -20,8 +20,8 @@ class Run {
   Run(const ConfigArguments& arguments, RunPurpose purpose, const RunProgram& program,
       const std::string& checkpoint = "");
 
-  /// For a check without a device: a configuration without findings, on the CPU. Its warnings are
-  /// not added to those of this object. `checked` and `program` must outlive this object.
+  /// A run for a check, on the CPU. The configuration must have no findings; its warnings are not
+  /// added to those of this object. `checked` and `program` must outlive this object.
   Run(const RunConfig& checked, const RunProgram& program);
 
   /// The configuration as written, with interpolations resolved.

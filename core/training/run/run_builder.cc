@@ -47,7 +47,7 @@ AdaptedPart part_with_lora(Model& model) {
   return part;
 }
 
-/// Without model.lr_scheduler: the optimizer's rate in all steps.
+/// The schedule without model.lr_scheduler: the optimizer's rate at all steps.
 class ConstantRate : public Schedule {
  public:
   double learning_rate(int64_t, double base_learning_rate) const override {
@@ -76,7 +76,7 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
 void RunBuilder::join(const ProcessPlace& process, Communicator& world) {
   process_ = &process;
   world_ = &world;
-  // A launcher may show each process its own GPU only.
+  // A launcher may show each process only its own GPU.
   if (!device_.is_cpu() && at::accelerator::deviceCount() > 1) {
     device_ = {device_.type(), static_cast<at::DeviceIndex>(process.local_rank)};
   }
@@ -124,8 +124,8 @@ std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) 
   return registries_.create<Tokenizer>(node, context("model.tokenizer"));
 }
 
-std::unique_ptr<Model> RunBuilder::described_model(const Tokenizer* tokenizer,
-                                                   const std::string& checkpoint) const {
+std::unique_ptr<Model> RunBuilder::meta_model(const Tokenizer* tokenizer,
+                                              const std::string& checkpoint) const {
   const Config config = with_checkpoint_copies(config_, checkpoint);
   auto model = registries_.create<Model>(model_component(config),
                                          {context("model"), &node_at(config_, "data"), tokenizer});
@@ -139,7 +139,7 @@ std::unique_ptr<Model> RunBuilder::described_model(const Tokenizer* tokenizer,
 
 std::unique_ptr<Model> RunBuilder::model(const Tokenizer* tokenizer,
                                          const std::string& checkpoint) const {
-  std::unique_ptr<Model> model = described_model(tokenizer, checkpoint);
+  std::unique_ptr<Model> model = meta_model(tokenizer, checkpoint);
   initial_values(*model, checkpoint)->fill(model->named_parameters());
   return model;
 }
@@ -170,7 +170,7 @@ void RunBuilder::add_pretrained_parts(Model& model, InitialValues& values) const
   const at::NoGradGuard no_grad;
   for (auto& part : pretrained_parts(model, settings_.model, config_, warnings_)) {
     const std::vector<const at::Tensor*> members = part->members();
-    // Buffers have memory and values already.
+    // Buffers already have memory and values.
     for (const NamedTensor& buffer : model.named_buffers()) {
       const bool is_stored = std::count(members.begin(), members.end(), buffer.tensor) != 0;
       if (is_stored) part->write(buffer.tensor, *buffer.tensor);
@@ -218,7 +218,7 @@ std::unique_ptr<DataSource> RunBuilder::all_train_data(const Tokenizer* tokenize
 }
 
 std::vector<NamedMetric> RunBuilder::metrics() const {
-  const auto described = [this](const std::string& name, const Config& node, bool is_listed) {
+  const auto metric_of = [this](const std::string& name, const Config& node, bool is_listed) {
     return named_metric(node.find("name")->text(), name, is_listed, [this, node] {
       return registries_.create<Metric>(node, context("model.metrics"));
     });
@@ -230,9 +230,9 @@ std::vector<NamedMetric> RunBuilder::metrics() const {
                                        [&](const auto& named) { return named.first == own; });
     Config node = Config::map();
     node["name"] = Config::scalar(own);
-    if (!is_listed) metrics.push_back(described(own, node, false));
+    if (!is_listed) metrics.push_back(metric_of(own, node, false));
   }
-  for (const auto& [name, node] : listed) metrics.push_back(described(name, node, true));
+  for (const auto& [name, node] : listed) metrics.push_back(metric_of(name, node, true));
   return metrics;
 }
 
@@ -263,7 +263,7 @@ std::map<std::string, ShareFactory> RunBuilder::validation_sources(
     const auto kept = std::make_shared<Kept>();
     sources[name] = [this, path, tokenizer, options = options, kept](const DataShare& share) {
       std::shared_ptr<DataSource>& source = (*kept)[{share.rank, share.size}];
-      if (source && source.use_count() == 1) {  // nobody else has it
+      if (source && source.use_count() == 1) {  // no validation uses it
         source->restore("");
       } else {
         source = registries_.create<DataSource>(options, data_context(path, tokenizer, share));

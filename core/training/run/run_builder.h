@@ -27,8 +27,8 @@
 
 namespace s2s {
 
-/// Returns the device of `accelerator`: cpu, gpu (also cuda), or auto, the GPU if there is one.
-/// Loads the libraries of the device. `place`: where the user wrote it. Errors:
+/// Returns the device of `accelerator`: cpu, gpu (also cuda), or auto (a GPU if there is one).
+/// Loads the libraries of the device. `place`: the path of the option. Errors:
 /// [config/accelerator].
 at::Device choose_device(const std::string& place, const std::string& accelerator,
                          Warnings& warnings);
@@ -37,18 +37,18 @@ class RunBuilder {
  public:
   /// `config`: a checked configuration (`RunCheck::written`). `warnings` receives the warnings of
   /// the components. These three arguments must outlive this object. `own_metrics`: names of the
-  /// metrics that every validation of answers computes (PluginScan::own_names); a use without
-  /// validation needs none.
+  /// metrics that every validation of answers computes (PluginScan::own_names). Only validation
+  /// needs them.
   RunBuilder(const Config& config, const Registries& registries, Warnings& warnings,
              std::vector<std::string> own_metrics = {});
 
   /// Joins the other ranks of the run. Strategies are then built for all ranks, and this process
   /// uses the GPU of its local rank. Both arguments must outlive this object.
   void join(const ProcessPlace& process, Communicator& world);
-  /// With trainer.elastic_ranks, changes accumulate_grad_batches to keep the micro-batches of a
-  /// step on all ranks. Warns where they cannot be kept.
+  /// With trainer.elastic_ranks, changes accumulate_grad_batches so that a step keeps its number of
+  /// micro-batches over all ranks. Warns if that is not possible.
   void keep_global_batch(int64_t num_ranks);
-  /// Chooses exp_manager.version, part of the run folder, at the start of a run that needs one.
+  /// Sets exp_manager.version, part of the run folder, at the start of a run without one.
   void set_version(const std::string& version) { settings_.exp_manager.version = version; }
   /// Entropy for seeds that must differ at every start (DataContext).
   uint64_t entropy() const { return entropy_; }
@@ -73,8 +73,8 @@ class RunBuilder {
   /// Errors: those of its components; pretrained files that do not fit.
   std::unique_ptr<InitialValues> initial_values(Model& model,
                                                 const std::string& checkpoint = "") const;
-  std::unique_ptr<Model> described_model(const Tokenizer* tokenizer,
-                                         const std::string& checkpoint = "") const;
+  std::unique_ptr<Model> meta_model(const Tokenizer* tokenizer,
+                                    const std::string& checkpoint = "") const;
   std::unique_ptr<ParallelStrategy> strategy() const;
   std::unique_ptr<Optimizer> optimizer() const;
   std::unique_ptr<Schedule> schedule() const;
@@ -83,20 +83,20 @@ class RunBuilder {
                                            const ParallelStrategy& strategy) const;
   /// Opens all training data, to read its texts. Returns null when the configuration has none.
   std::unique_ptr<DataSource> all_train_data(const Tokenizer* tokenizer) const;
-  /// Describes the metrics of answers: those that come with s2s, and those of model.metrics. One
-  /// that model.metrics names has the options given there. Errors: those of the metrics.
+  /// Returns the metrics of answers: those that come with s2s, and those of model.metrics, with
+  /// their options. Errors: those of the metrics.
   std::vector<NamedMetric> metrics() const;
   /// Creates the loggers of exp_manager.loggers, with component names. Errors: those of the
   /// loggers.
   std::vector<NamedLogger> loggers() const;
   /// Creates the ASR scorer of model.scoring_asr (a key of NeMo). Null when there is none.
   std::unique_ptr<Scorer> scorer() const;
-  /// Returns a factory for each set of data.validation_ds.datasets. A set is opened once. Later
-  /// validations read it from its beginning again.
+  /// Returns a factory for each set of data.validation_ds.datasets. A set is opened once; each
+  /// validation reads it from its beginning.
   std::map<std::string, ShareFactory> validation_sources(const Tokenizer* tokenizer) const;
 
  private:
-  /// Adds what NeMo's keys of pretrained_parts name.
+  /// Adds the values of NeMo's keys (pretrained_parts.h).
   void add_pretrained_parts(Model& model, InitialValues& values) const;
   BuildContext context(const std::string& path) const;
   DataContext data_context(const std::string& path, const Tokenizer* tokenizer,

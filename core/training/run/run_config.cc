@@ -15,7 +15,7 @@
 #include "plugin/component_id.h"
 #include "plugin/plugins_options.h"
 #include "run/checkpoint_config.h"
-#include "run/described_model.h"
+#include "run/meta_model.h"
 #include "s2s/data/duplex_data.h"
 #include "s2s/kinds/data_source.h"
 #include "s2s/kinds/encoder.h"
@@ -86,15 +86,14 @@ void try_strategy(const Registries& registries, const Config& config) {
   }
 }
 
-/// Whether `checkpoint` is of the folder that this run writes into, and not one to start from.
+/// True if `checkpoint` is in the folder that this run writes to, not one to start from.
 bool is_run_folder(const Config& config, const std::string& checkpoint) {
   const Config* const given = config.find_path("exp_manager.resume_from_checkpoint");
   const bool is_given = given != nullptr && !given->is_null();
   return !is_given && !checkpoint.empty() && checkpoint == checkpoint_of_run(config);
 }
 
-/// Builds a part without spending memory. Errors: what it says about options that are each fine
-/// alone.
+/// Builds a part without allocating it. Errors: those of options that contradict each other.
 void try_build(const Registries& registries, const std::string& kind, const Config& config,
                const std::string& checkpoint) {
   if (kind == "strategy") return try_strategy(registries, config);
@@ -106,12 +105,12 @@ void try_build(const Registries& registries, const std::string& kind, const Conf
     context.path = "model.lr_scheduler";
     registries.create<Schedule>(*config.find_path(context.path), context);
   } else {
-    describe_model(with_checkpoint_copies(config, checkpoint), registries);
+    build_meta_model(with_checkpoint_copies(config, checkpoint), registries);
   }
 }
 
-/// Replaces `translate_from` of a part, a foreign config, by the options that its component makes
-/// of it. Errors: those of the component, added to `findings`.
+/// Replaces a part's `translate_from`, a foreign config, by the options that its component derives
+/// from it. Adds its errors to `findings`.
 void translate_part(const Registries& registries, Config& part, const std::string& path,
                     Findings& findings) {
   const Config* const foreign = part.is_map() ? part.find("translate_from") : nullptr;
@@ -132,13 +131,13 @@ void translate_part(const Registries& registries, Config& part, const std::strin
   }
 }
 
-/// Adds the names of data components that sets are read by.
+/// Adds the name of the data component that reads a set.
 void add_source_name(const Config* set, std::set<std::string>& names) {
   const Config* const name = set == nullptr || !set->is_map() ? nullptr : set->find("name");
   if (name != nullptr && name->is_scalar()) names.insert(name->text());
 }
 
-/// The keys that the sources of all sets read of the block around them.
+/// The keys of the `data` block that the sources of all sets read.
 OptionTable data_block(const Registries& registries, const Config& config) {
   std::set<std::string> names;
   add_source_name(config.find_path("data.train_ds"), names);
@@ -172,7 +171,7 @@ OptionTable data_block(const Registries& registries, const Config& config) {
   return duplex;
 }
 
-/// Data sets without a name are read by the data component that the model names.
+/// Gives data sets without a name the data component of the model.
 void name_data_of_model(const Registries& registries, Config& config) {
   const Config* const type = config.find_path("model.type");
   Config* const data = config.find("data");
@@ -236,7 +235,7 @@ void RunConfig::check_config(const Config& config, const std::string& file, RunP
   }
 }
 
-/// Turns the keys of other frameworks into ours.
+/// Translates the keys of other frameworks.
 void RunConfig::translate() {
   Config& config = check_.config;
   ConfigTranslation translation(config, check_.findings, check_.notes, &registries_);
@@ -247,7 +246,7 @@ void RunConfig::translate() {
   if (encoder != nullptr) translate_part(registries_, *encoder, "model.encoder", check_.findings);
 }
 
-/// Builds what has no findings: options that are each fine may contradict each other.
+/// Builds the parts without findings, because valid options may contradict each other.
 void RunConfig::try_parts(RunPurpose purpose, ModelCheck model) {
   const bool is_own = checkpoint_.empty() && purpose == RunPurpose::kTrain;
   const std::string checkpoint = is_own ? checkpoint_of_run(check_.written) : checkpoint_;

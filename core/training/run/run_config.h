@@ -19,8 +19,8 @@ struct ConfigArguments {
   std::vector<std::string> overrides;
 };
 
-/// When a check builds the model without memory. kLater: a configuration without findings leaves it
-/// to the preparation of its run.
+/// When a check builds the meta model. kLater: if the configuration has no findings, the
+/// preparation of its run builds it.
 enum class ModelCheck { kNow, kLater };
 
 /// The checked configuration and its plugins. Runs nothing.
@@ -31,7 +31,7 @@ class RunConfig {
   /// Errors: those of reading the file and the overrides. All other errors become findings.
   RunConfig(const ConfigArguments& arguments, RunPurpose purpose, const RunProgram& program,
             std::string checkpoint = "", ModelCheck model = ModelCheck::kNow);
-  /// Reads the configuration stored in `checkpoint`, as far as its language model needs it
+  /// Reads the part of the configuration in `checkpoint` that its language model needs
   /// (checkpoint_config.h). Errors: as above.
   RunConfig(const std::string& checkpoint, const RunProgram& program);
   RunConfig(const RunConfig&) = delete;

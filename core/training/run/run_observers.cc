@@ -17,7 +17,7 @@ CheckpointSettings checkpoint_settings(const OpenRun& run, const ParallelStrateg
   const CheckpointBlock& options =
       run.setup.builder().settings().exp_manager.checkpoint_callback_params;
   CheckpointSettings out;
-  if (run.processes.place().size > 1) out.world = &run.processes.world();
+  if (run.processes.launch().size > 1) out.world = &run.processes.world();
   out.mesh = strategy.mesh();
   out.is_async = options.async_save;
   out.rotation = Rotation{options.save_top_k, options.monitor.has_value(), options.mode == "max"};
@@ -26,7 +26,7 @@ CheckpointSettings checkpoint_settings(const OpenRun& run, const ParallelStrateg
   return out;
 }
 
-/// exp_manager.name, with references in place of other variables than recorded ones.
+/// exp_manager.name. References replace variables that are not recorded.
 std::string logged_name(const Config& config, const std::string& name) {
   const Config logged = logged_value(config, "exp_manager.name");
   return logged.is_scalar() ? logged.text() : name;
@@ -50,7 +50,7 @@ LoggedRun logged_run(const OpenRun& run, int64_t steps_done) {
   return logged;
 }
 
-/// What early stopping calls with its reason.
+/// The function that early stopping calls with its reason.
 std::function<void(const std::string&)> early_end(const OpenRun& run, Trainer& trainer) {
   return [&log = run.log, &trainer](const std::string& reason) {
     log.info("early stopping: " + reason);
@@ -60,7 +60,7 @@ std::function<void(const std::string&)> early_end(const OpenRun& run, Trainer& t
 
 ProfiledRun profiled_run(const OpenRun& run, const RunParts& parts) {
   ProfiledRun out{parts.model.get(), run.processes.waits(), run.setup.builder().device()};
-  out.rank = run.processes.place().rank;
+  out.rank = run.processes.launch().rank;
   out.folder = run.folder.path();
   out.info = [&log = run.log](const std::string& message) { log.info(message); };
   out.warn = [&log = run.log](const std::string& message) { log.warning(message); };

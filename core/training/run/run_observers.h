@@ -17,11 +17,11 @@
 
 namespace s2s::run {
 
-/// Adds each observer to the trainer, and has the trainer save checkpoints. Members are in the
-/// order in which events reach them.
+/// Adds each observer to the trainer, and makes the trainer save checkpoints. Members are in the
+/// order in which they receive events.
 class RunObservers {
  public:
-  /// trainer: with its other functions and its state. It must not run after this object has gone.
+  /// `trainer` must have its other functions and its state, and not run after this object.
   RunObservers(const OpenRun& run, PreparedRun& prepared, Trainer& trainer);
   RunObservers(const RunObservers&) = delete;
   RunObservers& operator=(const RunObservers&) = delete;
@@ -38,7 +38,7 @@ class RunObservers {
   StepProfiler profiler_;
 };
 
-/// What a checkpoint copies from the run folder.
+/// The files of the run folder that a checkpoint copies.
 std::vector<std::string> checkpoint_attachments(const RunFolder& folder);
 
 }  // namespace s2s::run

@@ -68,7 +68,7 @@ void attach_strategy(ParallelStrategy& strategy, Model& model, const InitialValu
 
 std::unique_ptr<InitialValues> add_model(RunParts& parts, const RunBuilder& builder,
                                          const std::string& checkpoint) {
-  parts.model = builder.described_model(parts.tokenizer.get(), checkpoint);
+  parts.model = builder.meta_model(parts.tokenizer.get(), checkpoint);
   return builder.initial_values(*parts.model, checkpoint);
 }
 

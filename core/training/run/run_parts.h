@@ -1,6 +1,6 @@
 #pragma once
-// Builds everything that a training needs: for `train` and `config check` step by step
-// (run_preparation.h), for `bench train`, `tune-batch` and a replay at once.
+// Builds all parts of a training: step by step for `train` and `config check` (run_preparation.h),
+// at once for `bench train`, `tune-batch` and replays.
 
 #include <map>
 #include <memory>
@@ -40,27 +40,27 @@ std::unique_ptr<InitialValues> add_model(RunParts& parts, const RunBuilder& buil
                                          const std::string& checkpoint);
 /// Creates the optimizer, with the moving average if it is enabled, and the schedule.
 void add_optimizer(RunParts& parts, const RunBuilder& builder);
-/// Freezes parameters as `model` says. Patterns that match nothing become warnings of `setup`.
+/// Freezes the parameters that `model` names. Unmatched patterns become warnings of `setup`.
 void freeze_model(Model& model, const Run& setup);
-/// The learning-rate scale of each parameter (model.optimizer.lr_scales). Warns of patterns that
-/// match none.
+/// The learning-rate scale of each parameter (model.optimizer.lr_scales). Warns of unmatched
+/// patterns.
 std::vector<double> lr_scales(const std::vector<NamedTensor>& trainable,
                               const OptimizerBlock& options, Warnings& warnings);
-/// Allocates the model in its strategy, and attaches the optimizer to what trains.
+/// Allocates the model in its strategy, and attaches the optimizer to the trainable parameters.
 void attach_training(const RunParts& parts, const Run& setup, const InitialValues& values);
 
-/// Does the steps above: seeds the generators, builds the components, freezes parameters, and
-/// attaches strategy and optimizer. Rank 0 creates files before the other ranks continue.
-/// `strategy`: the result of build_strategy. `checkpoint`: the checkpoint to resume from, or "";
-/// its copies of files take precedence. `data`: in place of the configured training data, or null.
-/// Patterns that match nothing become warnings of `setup`. Errors: those of the components.
+/// Takes all steps: seeds the generators, builds the components, freezes parameters, attaches
+/// strategy and optimizer. Rank 0 creates files before the other ranks continue. `strategy`: from
+/// build_strategy. `checkpoint`: the one to resume from, or ""; its copies of files take
+/// precedence. `data`: replaces the configured training data; may be null. Unmatched patterns
+/// become warnings of `setup`. Errors: those of the components.
 RunParts build_training(const Run& setup, const RunProcesses& processes,
                         std::unique_ptr<ParallelStrategy> strategy,
                         const std::string& checkpoint = "",
                         std::unique_ptr<DataSource> data = nullptr);
 
 /// Fits the codec to a separate pass over training data, with the same result on all ranks. Does
-/// nothing when a checkpoint has provided the statistics.
+/// nothing if a checkpoint provided the statistics.
 void fit_codec_of(const RunParts& parts, const RunBuilder& builder);
 
 /// Returns the ASR scorer, prepared with the texts of all data, or null when none is configured.

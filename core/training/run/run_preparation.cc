@@ -8,7 +8,7 @@
 #include "config/config_tree.h"
 #include "eval/metrics/monitored_metric.h"
 #include "nn/lora.h"
-#include "run/described_model.h"
+#include "run/meta_model.h"
 #include "run/preparation_steps.h"
 
 namespace s2s::run {
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In a check, a tokenizer that training must create first is not there yet.
+/// In a check, a tokenizer that training creates does not exist yet.
 bool open_tokenizer(Preparation& preparation) {
   PreparedRun& run = preparation.run;
   at::manual_seed(static_cast<uint64_t>(preparation.settings().trainer.seed));
@@ -42,14 +42,14 @@ bool describe_the_model(Preparation& preparation) {
   return true;
 }
 
-/// In a check, a model whose tokenizer is not there yet is built around a placeholder.
+/// In a check, a model whose tokenizer does not exist yet is built with a placeholder.
 bool find_metric_names(Preparation& preparation) {
   PreparedRun& run = preparation.run;
   if (preparation.has(kModel)) {
     run.metric_names = run.parts.model->metric_names();
   } else if (!preparation.has(kTokenizer)) {
     const Config config = with_checkpoint_copies(run.setup.config(), run.start.checkpoint);
-    run.metric_names = describe_model(config, run.setup.registries()).metrics;
+    run.metric_names = build_meta_model(config, run.setup.registries()).metrics;
   }
   return true;
 }
@@ -64,16 +64,16 @@ bool freeze_parameters_of_run(Preparation& preparation) {
   return true;
 }
 
-/// Called before memory is allocated. In training, the strategy reports errors of the plan.
+/// Called before memory is allocated. In a training, the strategy reports errors of the plan.
 bool forecast_memory(Preparation& preparation) {
   const Run& setup = preparation.run.setup;
   const auto& forecast = setup.program().forecast_memory;
   if (!forecast || !preparation.run.processes->is_first()) return true;
   if (!preparation.builder().device().is_cpu()) return true;
   if (preparation.checks() && !preparation.check->findings.empty()) return true;
-  const LaunchPlace& place = preparation.run.processes->place();
+  const LaunchEnvironment& launch = preparation.run.processes->launch();
   const StartedRanks started =
-      preparation.checks() ? StartedRanks{} : StartedRanks{place.size, place.local_size};
+      preparation.checks() ? StartedRanks{} : StartedRanks{launch.size, launch.local_size};
   std::vector<std::string> warnings;
   try {
     forecast(setup.config(), setup.registries(), started, warnings);
@@ -109,7 +109,7 @@ bool resume_run(Preparation& preparation) {
   PreparedRun& run = preparation.run;
   const std::string& checkpoint = run.start.checkpoint;
   if (!preparation.checks()) {
-    run.begin = resume(run.setup, run.start, run.parts, run.processes->place().rank, *run.log);
+    run.begin = resume(run.setup, run.start, run.parts, run.processes->launch().rank, *run.log);
     return true;
   }
   if (checkpoint.empty()) return true;
@@ -119,7 +119,7 @@ bool resume_run(Preparation& preparation) {
   return true;
 }
 
-/// A check fits no codec: it takes batches of the training data, whose first one a check makes.
+/// A check fits no codec, because a fit takes further batches of the training data.
 bool fit_codec(Preparation& preparation) {
   if (!preparation.checks()) fit_codec_of(preparation.run.parts, preparation.builder());
   return true;
@@ -186,7 +186,7 @@ void take(const PreparationStep (&steps)[n], Preparation& preparation) {
 
 }  // namespace
 
-void prepare_place(PreparedRun& run) {
+void prepare_run_folder(PreparedRun& run) {
   Preparation preparation{run};
   take(kPlaceSteps, preparation);
 }

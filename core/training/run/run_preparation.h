@@ -1,8 +1,7 @@
 #pragma once
-// Prepares a training up to its first batch, in one list of steps. `train` takes them and goes on
-// from what they made. `config check` takes the same steps and reports all their errors; it
-// starts nothing, allocates no model, and leaves nothing behind: it tries the run folder in a
-// temporary one.
+// Prepares a training up to its first batch, in one list of steps. `train` takes them and continues
+// with the results. `config check` takes the same steps and reports all their errors. It starts no
+// ranks, allocates no model and leaves no files: it tries a temporary run folder.
 
 #include <chrono>
 #include <fstream>
@@ -25,7 +24,7 @@
 
 namespace s2s::run {
 
-/// What the steps have made, in their order. Later members may refer to earlier ones.
+/// The results of the steps, in their order. Later members may refer to earlier ones.
 struct PreparedRun {
   explicit PreparedRun(Run& run) : setup(run) {}
 
@@ -50,7 +49,7 @@ struct PreparedRun {
   Validator::Sets sets;
   std::unique_ptr<Scorer> scorer;
 
-  /// After prepare_place. `stream`: may be null.
+  /// After prepare_run_folder. `stream`: may be null.
   OpenRun open(const MetricsStream* stream = nullptr) {
     return {setup, *processes, *folder, *console, *log, started, stream};
   }
@@ -58,7 +57,7 @@ struct PreparedRun {
 
 /// Takes the first steps of a training: ranks, strategy, run folder, log.
 /// Errors: those of the steps.
-void prepare_place(PreparedRun& run);
+void prepare_run_folder(PreparedRun& run);
 /// Takes all further steps of a training. Its first step then takes the first batch.
 /// Errors: those of the steps.
 void prepare_training(PreparedRun& run);
@@ -68,8 +67,8 @@ struct PreparationReport {
   Findings findings;
   std::vector<std::string> notes;
 };
-/// Takes all steps for a check, and also makes the first batch of each data set. A step is left out
-/// if a step that it needs has failed. `setup`: made for a check.
+/// Takes all steps as a check, and makes the first batch of each data set. Skips steps that need
+/// the result of a failed one. `setup`: made for a check.
 PreparationReport check_preparation(Run& setup);
 
 }  // namespace s2s::run

@@ -13,14 +13,14 @@
 namespace s2s::run {
 namespace {
 
-void check_started(const TrainerBlock& trainer, const LaunchPlace& place) {
-  const int64_t num_machines = std::max<int64_t>(1, place.size / place.local_size);
+void check_started(const TrainerBlock& trainer, const LaunchEnvironment& launch) {
+  const int64_t num_machines = std::max<int64_t>(1, launch.size / launch.local_size);
   std::optional<int64_t> devices;
   if (trainer.devices) devices = num_devices(Config::scalar(*trainer.devices));
-  const bool is_as_asked = devices.value_or(place.local_size) == place.local_size &&
+  const bool is_as_asked = devices.value_or(launch.local_size) == launch.local_size &&
                            trainer.num_nodes.value_or(num_machines) == num_machines;
   if (!is_as_asked) {
-    throw comm_errors::started(devices, trainer.num_nodes, place.local_size, num_machines);
+    throw comm_errors::started(devices, trainer.num_nodes, launch.local_size, num_machines);
   }
 }
 
@@ -40,26 +40,26 @@ std::vector<AgreedFact> program_facts(const PluginHost& host) {
 }  // namespace
 
 RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
-                           const LaunchPlace& place, const std::vector<AgreedFact>& facts,
+                           const LaunchEnvironment& launch, const std::vector<AgreedFact>& facts,
                            const RendezvousSettings& settings, const Config& communicator,
                            const FlightSettings& flight)
-    : place_(place) {
+    : launch_(launch) {
   registries.get<Communicator>(communicator.find("name")->text(), communicator, "communicator");
   std::vector<AgreedFact> all = program_facts(host);
   all.insert(all.end(), facts.begin(), facts.end());
-  rendezvous_ = std::make_unique<Rendezvous>(place, all, settings);
+  rendezvous_ = std::make_unique<Rendezvous>(launch, all, settings);
   recorder_ = std::make_unique<FlightRecorder>(rendezvous_->process(), flight);
   waits_ = std::make_unique<CommWaits>(recorder_.get());
   communicator_place_ = rendezvous_->process();
   communicator_place_.timeout = recorder_->time_limit(communicator_place_.timeout);
-  if (place.size == 1) {
+  if (launch.size == 1) {
     store_of_one_ = open_store_of_one();
     communicator_place_.store = store_of_one_.get();
   }
   ProcessContext context;
   context.path = "communicator";
   context.process = &communicator_place_;
-  world_ = connect_group("world", place.rank,
+  world_ = connect_group("world", launch.rank,
                          [&] { return registries.create<Communicator>(communicator, context); });
   world_->set_observer(waits_.get());
   first_ = std::make_unique<Rank0>(rendezvous_->process());
@@ -67,7 +67,7 @@ RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
 
 RunProcesses::RunProcesses()
     : rendezvous_(
-          std::make_unique<Rendezvous>(place_, std::vector<AgreedFact>(), RendezvousSettings())),
+          std::make_unique<Rendezvous>(launch_, std::vector<AgreedFact>(), RendezvousSettings())),
       world_(make_solo_communicator({})),
       first_(std::make_unique<Rank0>(rendezvous_->process())) {}
 
@@ -79,15 +79,15 @@ RunProcesses::~RunProcesses() = default;
 
 std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFact> facts,
                                                bool records_alone) {
-  const LaunchPlace place = read_launch_environment();
+  const LaunchEnvironment launch = read_launch_environment();
   const RunOptions& options = setup.builder().settings();
-  check_started(options.trainer, place);
-  setup.builder().keep_global_batch(place.size);
+  check_started(options.trainer, launch);
+  setup.builder().keep_global_batch(launch.size);
   FlightSettings flight = {options.exp_manager.run_folder()};
   flight.first_step_timeout = milliseconds(options.communicator.first_limit_s());
   flight.slow_step = milliseconds(options.exp_manager.slow_step_s);
   std::string name = options.communicator.name;
-  if (place.size == 1 && name == "auto") {
+  if (launch.size == 1 && name == "auto") {
     return records_alone ? std::make_unique<RunProcesses>(flight)
                          : std::make_unique<RunProcesses>();
   }
@@ -100,7 +100,7 @@ std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFac
   const RendezvousSettings settings = {milliseconds(options.communicator.start_timeout_s),
                                        milliseconds(options.communicator.timeout_s)};
   auto processes =
-      std::make_unique<RunProcesses>(setup.host(), setup.registries(), place, facts, settings,
+      std::make_unique<RunProcesses>(setup.host(), setup.registries(), launch, facts, settings,
                                      communicator_component(setup.config(), name), flight);
   const at::DeviceType its_device = processes->world().device_type();
   if (its_device != device) {
@@ -114,13 +114,13 @@ std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFac
 }
 
 void require_one_process(const std::string& command) {
-  const LaunchPlace place = read_launch_environment();
-  if (place.size > 1) throw comm_errors::one_process(command, place.size);
+  const LaunchEnvironment launch = read_launch_environment();
+  if (launch.size > 1) throw comm_errors::one_process(command, launch.size);
 }
 
 std::unique_ptr<ParallelStrategy> build_strategy(const Run& setup, const RunProcesses& processes) {
   std::unique_ptr<ParallelStrategy> strategy = setup.builder().strategy();
-  require_world_size(strategy->mesh(), processes.place().size);
+  require_world_size(strategy->mesh(), processes.launch().size);
   return strategy;
 }
 

@@ -22,21 +22,22 @@ inline std::chrono::milliseconds milliseconds(double seconds) {
 
 class RunProcesses {
  public:
-  /// Connects the processes, also a single one: the communicator is then a group of one.
+  /// Connects the processes. A single process gets a communicator for a group of one.
   /// `facts`: values that must be equal on all ranks, in addition to the program and the loaded
   /// plugins. `communicator`: the options of a component, with its `name`; its plugin is looked up
   /// first. `flight`: settings of this rank's flight recorder.
   /// Errors: those of the rendezvous, of the plugin and of the communicator.
-  RunProcesses(const PluginHost& host, const Registries& registries, const LaunchPlace& place,
-               const std::vector<AgreedFact>& facts, const RendezvousSettings& settings,
-               const Config& communicator, const FlightSettings& flight = {});
+  RunProcesses(const PluginHost& host, const Registries& registries,
+               const LaunchEnvironment& launch, const std::vector<AgreedFact>& facts,
+               const RendezvousSettings& settings, const Config& communicator,
+               const FlightSettings& flight = {});
   /// A run with a single process. Nothing is recorded.
   RunProcesses();
   /// The same with a flight recorder.
   explicit RunProcesses(const FlightSettings& flight);
   ~RunProcesses();
 
-  const LaunchPlace& place() const { return place_; }
+  const LaunchEnvironment& launch() const { return launch_; }
   const Rendezvous& rendezvous() const { return *rendezvous_; }
   Communicator& world() const { return *world_; }
   /// Records the collectives of `world` and of its groups. Null when nothing is recorded.
@@ -56,12 +57,11 @@ class RunProcesses {
   }
   /// Runs work on rank 0 only.
   Rank0& first() const { return *first_; }
-  bool is_first() const { return place_.rank == 0; }
+  bool is_first() const { return launch_.rank == 0; }
 
  private:
-  LaunchPlace place_;
-  ProcessPlace
-      communicator_place_;  // with the time limit for starting; a single one's with a store
+  LaunchEnvironment launch_;
+  ProcessPlace communicator_place_;               // with the time limit for starting
   c10::intrusive_ptr<c10d::Store> store_of_one_;  // null when there are several processes
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<FlightRecorder> recorder_;
@@ -70,13 +70,12 @@ class RunProcesses {
   std::unique_ptr<Rank0> first_;
 };
 
-/// When a launcher started several processes: they meet, compare program and configuration, and are
+/// If a launcher started several processes: they meet, compare program and configuration, and are
 /// joined by trainer.communicator. `setup` then builds for all of them. A single process has a
-/// communicator only if trainer.communicator.name names one. Writes no files. `facts`:
-/// further values that must be equal on all ranks. `records_alone`: a single process has a flight
-/// recorder, too.
-/// Errors: those of the rendezvous and the communicator, [comm/mesh] when trainer.devices or
-/// num_nodes request another number of ranks, [comm/device].
+/// communicator only if trainer.communicator.name names one. Writes no files. `facts`: further
+/// values that must be equal on all ranks. `records_alone`: a single process also has a flight
+/// recorder. Errors: those of the rendezvous and the communicator, [comm/mesh] if trainer.devices
+/// or num_nodes request another number of ranks, [comm/device].
 std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFact> facts = {},
                                                bool records_alone = false);
 

@@ -27,14 +27,14 @@ struct RunProgram {
   std::function<std::string(bool on_gpus)> communicator;
   /// Adds the option blocks that the program itself reads, by path.
   std::function<void(std::map<std::string, std::vector<OptionRow>>& blocks)> add_blocks;
-  /// Creates the data that a configuration asks for. Rank 0 calls it before any data is opened.
+  /// Creates the data that a configuration requests. Rank 0 calls it before any data is opened.
   std::function<void(const Config& config)> make_data;
   /// The folder that make_data would create; "" when there is nothing to create.
   std::function<std::string(const Config& config)> data_to_make;
   /// For a check: opens the files of a data set whose tokenizer does not exist yet. `path`: the
-  /// place of `block`. Errors: those of the files.
+  /// path of `block`. Errors: those of the files.
   std::function<void(const std::string& path, const Config& block)> open_files;
-  /// Adds findings about the memory of a training run on CPUs. Rank 0 calls it before any is
+  /// Adds findings about the memory of a training on CPUs. Rank 0 calls it before memory is
   /// allocated.
   std::function<void(const Config& config, const Registries& registries, const StartedRanks& ranks,
                      std::vector<std::string>& warnings)>

@@ -26,7 +26,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The learning rate of a step according to a configuration, or nothing when it cannot be computed.
+/// The learning rate of a step in a configuration, or nothing if it cannot be computed.
 std::optional<double> learning_rate_of(const Config& config, int64_t step,
                                        const Registries& registries) {
   const Config* const schedule = config.find_path("model.lr_scheduler");
@@ -71,11 +71,11 @@ void report_changes(const RunFolder& folder, const Run& setup, const RunParts& p
   if (has_next && !jump.empty()) log.warning(jump);
 }
 
-/// `changes`: removes what interrupted saves have left.
+/// `changes`: also removes the remains of interrupted saves.
 RunStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder, Warnings& warnings,
                         bool changes) {
   if (!manager.resume_if_exists) folder.check_unused();
-  // Before newest(), which removes what interrupted saves and removals have left.
+  // Before newest(), which removes the remains of interrupted saves and removals.
   if (!manager.resume_from_checkpoint) check_traces(folder.path());
   CheckpointSettings settings;
   settings.warn = [&](const std::string& message) { warnings.add(message); };
@@ -87,7 +87,7 @@ RunStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder,
   return {checkpoint_of(*manager.resume_from_checkpoint), false};
 }
 
-/// "version_3", after version_2. Other names are not counted.
+/// "version_3" if version_2 exists. Ignores other names.
 std::string next_version(const std::filesystem::path& folder) {
   constexpr std::string_view kPrefix = "version_";
   int64_t next = 0;
@@ -100,7 +100,7 @@ std::string next_version(const std::filesystem::path& folder) {
   return fmt::format("{}{}", kPrefix, next);
 }
 
-/// "2026-01-31_23-59-59", local time, as NeMo writes it.
+/// The local time as NeMo writes it: "2026-01-31_23-59-59".
 std::string date_version() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -110,7 +110,7 @@ std::string date_version() {
   return text.data();
 }
 
-/// Says what becomes of the moving average of a checkpoint.
+/// Logs what happens to the moving average of a checkpoint.
 void report_average(const std::string& checkpoint, const RunParts& parts, Log& log) {
   const bool has_one = has_average(checkpoint);
   if (parts.average != nullptr && !has_one) {

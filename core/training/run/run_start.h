@@ -16,14 +16,14 @@ struct RunStart {
   bool is_of_this_run = true;  // false: exp_manager.resume_from_checkpoint
 };
 
-/// Gives a run that does not resume a folder of its own in exp_dir/name: its local date and time,
-/// or version_N. Rank 0 chooses for all ranks. Does nothing where the configuration names the
-/// folder. Source: nemo/utils/exp_manager.py, get_log_dir.
+/// Chooses a folder in exp_dir/name for a run that does not resume: its local date and time, or
+/// version_N. Rank 0 chooses for all ranks. Does nothing if the configuration names the folder.
+/// Source: nemo/utils/exp_manager.py, get_log_dir.
 void choose_version(Run& setup, const RunProcesses& processes);
 
-/// Returns the newest checkpoint of the run folder, or the requested one. Rank 0 searches, and all
-/// ranks use its result. `changes`: what interrupted saves have left is removed.
-/// Errors: [run/not-empty], [run/no-checkpoint], [run/lost-checkpoints].
+/// Returns the newest checkpoint of the run folder, or the requested one. Rank 0 searches for all
+/// ranks. `changes`: also removes the remains of interrupted saves. Errors: [run/not-empty],
+/// [run/no-checkpoint], [run/lost-checkpoints].
 RunStart find_start(const Run& setup, const RunFolder& folder, const RunProcesses& processes,
                     bool changes = true);
 

@@ -14,7 +14,7 @@
 namespace s2s::run {
 namespace {
 
-/// At the end, logs once more which cuts of this rank skip_bad skipped.
+/// At the end, logs again which cuts skip_bad left out on this rank.
 void report_left_out(const DataSource& data, Log& log) {
   const std::vector<std::string> lines = data.left_out();
   if (lines.empty()) return;
@@ -23,7 +23,7 @@ void report_left_out(const DataSource& data, Log& log) {
   log.warning(text);
 }
 
-/// The trainer's settings, with what the ranks can compute in a second and the time used so far.
+/// The trainer's settings, with the peak FLOPS of the ranks and the time used so far.
 TrainerSettings settings_of_run(const OpenRun& run) {
   const RunBuilder& builder = run.setup.builder();
   TrainerSettings settings = trainer_settings(builder);
@@ -31,7 +31,7 @@ TrainerSettings settings_of_run(const OpenRun& run) {
   const Precision& precision = builder.precision();
   const at::ScalarType type = precision.autocast.value_or(precision.parameter_type);
   const double of_rank = given ? 1e12 * *given : measured_flops(builder.device(), type);
-  settings.peak_flops = of_rank * static_cast<double>(run.processes.place().size);
+  settings.peak_flops = of_rank * static_cast<double>(run.processes.launch().size);
   settings.used_time_s = run.used_time_s();
   return settings;
 }
@@ -41,17 +41,17 @@ void log_times(const RunTimes& times, const OpenRun& run) {
   if (!table.empty()) run.log.debug(table);
 }
 
-/// Lets the trainer save steps that went wrong.
+/// Makes the trainer save failed steps.
 void keep_bad_steps(const OpenRun& run, const RunParts& parts, Trainer& trainer) {
-  BadStepsPlace place;
-  place.folder = run.folder.file("bad_steps");
-  place.attachments = checkpoint_attachments(run.folder);
-  if (run.processes.place().size > 1) place.checkpoints.world = &run.processes.world();
-  place.checkpoints.mesh = parts.strategy->mesh();
-  place.rank = run.processes.place().rank;
-  place.num_ranks = run.processes.place().size;
+  BadStepsOptions settings;
+  settings.folder = run.folder.file("bad_steps");
+  settings.attachments = checkpoint_attachments(run.folder);
+  if (run.processes.launch().size > 1) settings.checkpoints.world = &run.processes.world();
+  settings.checkpoints.mesh = parts.strategy->mesh();
+  settings.rank = run.processes.launch().rank;
+  settings.num_ranks = run.processes.launch().size;
   trainer.save_step = bad_step_saver(
-      std::move(place), parts, [&trainer] { return trainer.state(); },
+      std::move(settings), parts, [&trainer] { return trainer.state(); },
       [&log = run.log](const std::string& message) { log.warning(message); });
 }
 
@@ -59,7 +59,7 @@ bool has_lost_reader(const OpenRun& run) {
   return run.stream != nullptr && run.stream->is_reader_gone();
 }
 
-/// Trains from what is prepared, and reports to the run folder, the log and the console.
+/// Trains the prepared run, and reports to the run folder, the log and the console.
 Trainer::End train(const OpenRun& run, PreparedRun& prepared) {
   RunParts& parts = prepared.parts;
   TrainerParts trained = parts.of_trainer();
@@ -85,7 +85,7 @@ Trainer::End train(const OpenRun& run, PreparedRun& prepared) {
 ExitCode run_training(Run& setup, bool prints_metrics) {
   outlive_readers();
   PreparedRun prepared(setup);
-  prepare_place(prepared);
+  prepare_run_folder(prepared);
   std::optional<MetricsStream> stream;
   if (prints_metrics && prepared.processes->is_first()) stream.emplace(prepared.folder->path());
   const OpenRun run = prepared.open(stream ? &*stream : nullptr);

@@ -6,10 +6,10 @@
 
 namespace s2s::run {
 
-/// Returns kOk, or kStopped when the user asked to stop and a checkpoint was written. Every rank
-/// calls it. Only rank 0 writes the run folder and the console.
-/// `prints_metrics`: rank 0 also prints the lines of metrics.jsonl to standard output, and a reader
-/// that goes away stops the run as ^C does (MetricsStream).
+/// Returns kOk, or kStopped if the user stopped the run and a checkpoint was written. Every rank
+/// calls it; only rank 0 writes the run folder and the console. `prints_metrics`: rank 0 also
+/// prints the lines of metrics.jsonl to standard output. A reader that closes it stops the run like
+/// ^C (MetricsStream).
 ExitCode run_training(Run& setup, bool prints_metrics = false);
 
 }  // namespace s2s::run

@@ -7,16 +7,15 @@
 
 namespace s2s::run {
 
-/// Whether the run has loggers.
+/// True if the run has loggers.
 bool has_loggers(const RunBuilder& builder);
 
-/// Validates the model, and adds what only loggers use. The average of the weights is validated,
-/// and an error in between ends the run.
+/// Validates the model, with the average of its weights if there is one. Adds what only loggers
+/// use. An error ends the run, because the average may be swapped in.
 ValidationReport validate(const OpenRun& run, const RunParts& parts, const Validator::Sets& sets,
                           Scorer* scorer, int64_t steps_done);
 
-/// Validates a few batches before the first step of a new run, so that an error of the validation
-/// does not wait for the first one.
+/// Validates a few batches before the first step of a new run, to find errors early.
 void check_validation(const OpenRun& run, const RunParts& parts, const Validator::Sets& sets,
                       Scorer* scorer);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Tells at the start of a run how much of its text the tokenizer does not know.
+// Warns at the start of a run if the tokenizer does not know much of its text.
 
 #include <functional>
 #include <memory>
@@ -10,9 +10,9 @@
 
 namespace s2s::run {
 
-/// A source that gives the batches of `source`. Counts the unknown tokens of the first ones, and
-/// calls `warn` once with [data/unknown-text] if they are more than one in twenty. Returns `source`
-/// itself if the tokenizer is null, knows every text, or writes what it does not know as PAD.
+/// Returns a source with the batches of `source`. Counts the unknown tokens of the first batches,
+/// and calls `warn` once with [data/unknown-text] if they are more than one in twenty. Returns
+/// `source` itself if the tokenizer is null, knows every text, or writes unknown text as PAD.
 std::unique_ptr<DataSource> telling_unknown_text(
     std::unique_ptr<DataSource> source, const Tokenizer* tokenizer,
     std::function<void(const std::string& message)> warn);

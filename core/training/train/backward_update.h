@@ -1,6 +1,6 @@
 #pragma once
-// Updates in the backward: each parameter gets its update as soon as its gradient is complete, and
-// the gradient is freed. So gradients never exist together, which saves their memory.
+// Updates during the backward: each parameter is updated when its gradient is complete, and the
+// gradient is freed. So the gradients never exist together, which saves memory.
 
 #include <ATen/core/Tensor.h>
 
@@ -11,9 +11,9 @@
 
 namespace s2s {
 
-/// There is no clipping, because the norm of all gradients is known too late. Gradients that are
-/// not finite skip the updates of their own and of all later parameters of the backward. Without
-/// such gradients, parameters get the bits of GradientUpdate.
+/// There is no clipping, because the norm of all gradients is known too late. Non-finite gradients
+/// skip the updates of their own and all later parameters of the backward. Otherwise parameters get
+/// the same bits as with GradientUpdate.
 class BackwardUpdate {
  public:
   /// parameters: those that the optimizer updates. They and the optimizer must stay alive.

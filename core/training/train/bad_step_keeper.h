@@ -1,5 +1,5 @@
 #pragma once
-// Decides which steps went wrong, and has them saved for `train --replay`.
+// Decides which steps failed, and saves them for `train --replay`.
 
 #include <functional>
 #include <string>
@@ -20,14 +20,14 @@ class BadStepKeeper {
                 const Save& save)
       : settings_(settings), parts_(parts), events_(events), save_(save) {}
 
-  /// More steps can be saved.
+  /// True if more steps can be saved.
   bool keeps_steps() const { return save_ && num_saved_ < settings_.save_bad_steps; }
-  /// Looks at the sums of a step before the update changes the weights. On a CPU, a step whose loss
-  /// is a spike is saved. On a device, the host does not wait, and returns a hold for this update
-  /// and those after it: a loss that is not finite ends the run, but the device has begun the next
-  /// step by then, which must not change the weights of the bad one. Undefined: no hold.
+  /// Checks the sums of a step before the update changes the weights. On a CPU, saves a step whose
+  /// loss is a spike. On a device, the host does not wait, and returns a hold for this and later
+  /// updates: a non-finite loss ends the run, but the device has already begun the next step, which
+  /// must not change the weights of the bad one. Undefined: no hold.
   at::Tensor look_before_update(QueuedStep& step);
-  /// Looks at the losses of a report, once the host has them.
+  /// Checks the losses of a report, once the host has them.
   void look_after_update(QueuedStep& step, double own_loss);
   /// Saves a step. Every rank sees the same sums, so all of them call this at the same step.
   void keep(QueuedStep& step, const std::string& reason, double own_loss);

@@ -6,17 +6,17 @@
 
 namespace s2s {
 
-/// What LibTorch's allocator holds of a device; zeros for a CPU and for devices whose allocator
-/// does not count. Not yet run on a GPU.
+/// The memory that LibTorch's allocator holds on a device; zeros for a CPU and for devices without
+/// statistics. Not yet run on a GPU.
 struct DeviceMemory {
   int64_t peak_bytes = 0;      // of tensors, the most since the last call
   int64_t reserved_bytes = 0;  // taken from the device now, freed memory that is kept included
 };
 
-/// Reads the figures and starts a new peak.
+/// Reads the statistics and starts a new peak.
 DeviceMemory take_device_memory(const c10::Device& device);
 
-/// Gives the device memory back that no tensor uses: batches of other widths come next.
+/// Returns unused memory to the device, because the next batches have other widths.
 void release_device_memory(const c10::Device& device);
 
 }  // namespace s2s

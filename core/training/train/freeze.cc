@@ -128,11 +128,4 @@ void freeze_parameters(Block& model, const FreezeRules& rules) {
   if (!any) throw_nothing_trainable(rules.texts());
 }
 
-std::vector<std::string> freeze_parameters(Block& model, const std::vector<std::string>& freeze,
-                                           const std::vector<std::string>& keep) {
-  const FreezeRules rules(freeze, keep);
-  freeze_parameters(model, rules);
-  return rules.unmatched(model.named_parameters());
-}
-
 }  // namespace s2s

@@ -11,15 +11,15 @@
 
 namespace s2s {
 
-/// Names of a model's parameters in NeMo's class of it that patterns see, and parameters that
-/// adapters freeze for good.
+/// NeMo's names of a model's parameters for patterns, and parameters that adapters freeze
+/// permanently.
 struct ForeignParameters {
-  /// Our name -> NeMo's, in which a table that is embedding and head at once has the head's name:
-  /// torch names a parameter once, and NeMo's classes register the head first.
+  /// Our name -> NeMo's. A table that is both embedding and head has the head's name: torch names a
+  /// parameter once, and NeMo's classes register the head first.
   std::map<std::string, std::string> tied;
-  /// Of a class whose language model contains its head. PEFT freezes all of it, with
-  /// the embedding, before NeMo asks for patterns.
-  /// Source: peft get_peft_model; NeMo speechlm2 parts/lora.py, parts/optim_setup.py.
+  /// For a class whose language model contains its head: PEFT freezes all of it, with the
+  /// embedding, before NeMo applies patterns. Source: peft get_peft_model; NeMo speechlm2
+  /// parts/lora.py, parts/optim_setup.py.
   std::set<std::string> frozen_by_adapters;
 };
 ForeignParameters foreign_parameters(Block& model);
@@ -32,7 +32,7 @@ class FreezeRules {
   /// Errors: [config/pattern].
   FreezeRules(const std::vector<std::string>& freeze, const std::vector<std::string>& keep);
 
-  /// From now on, names are those of `model`: patterns also see NeMo's names of tied tables.
+  /// Uses the names of `model` from now on: patterns also see NeMo's names of tied tables.
   /// `has_adapters`: of model.lora; then no pattern keeps what they freeze.
   void of_model(Block& model, bool has_adapters);
 
@@ -56,9 +56,5 @@ class FreezeRules {
 
 /// Freezes the parameters that the rules select. Errors: [config/nothing-trainable].
 void freeze_parameters(Block& model, const FreezeRules& rules);
-/// The same for patterns alone. Returns the patterns that match no parameter.
-/// Errors: [config/pattern], [config/nothing-trainable].
-std::vector<std::string> freeze_parameters(Block& model, const std::vector<std::string>& freeze,
-                                           const std::vector<std::string>& keep);
 
 }  // namespace s2s

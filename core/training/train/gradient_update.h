@@ -1,6 +1,6 @@
 #pragma once
-// The update at the end of a step: norm, clipping, the optimizer, and the skipping of gradients
-// that are not finite. Decision record 0026.
+// The update at the end of a step: norm, clipping, optimizer. Skips non-finite gradients. Decision
+// record 0026.
 
 #include <ATen/core/Tensor.h>
 
@@ -9,7 +9,7 @@
 
 namespace s2s {
 
-/// Numbers of an update. They are where the parameters are; on a device the host has not read them.
+/// Numbers of an update, on the parameters' device. The host has not read them.
 struct UpdateNumbers {
   at::Tensor grad_norm;  // float64, before clipping, of gradients without a loss scale
   at::Tensor found_inf;  // float32: 1 when the norm is not finite; nothing was changed then
@@ -19,11 +19,10 @@ class GradientUpdate {
  public:
   /// The objects are not owned. max_norm: of all gradients together; 0: no clipping.
   GradientUpdate(Block& model, ParallelStrategy& strategy, Optimizer& optimizer, double max_norm);
-  /// Makes the update from complete gradients. loss_scale: the factor that they have, float32
-  /// without dimensions; undefined: none. hold: float32, above 0: changes nothing, whatever the
-  /// gradients; undefined: no hold. In host memory, decisions are the host's. On a device
-  /// they are tensors that the optimizer gets, and the host waits for nothing, unless the optimizer
-  /// cannot take them.
+  /// Updates from complete gradients. loss_scale: the factor of the gradients, float32 without
+  /// dimensions; undefined: none. hold: float32; above 0: changes nothing; undefined: no hold. In
+  /// host memory, the host decides. On a device, the optimizer gets tensors and the host does not
+  /// wait, unless the optimizer cannot take them.
   UpdateNumbers run(double learning_rate, const at::Tensor& loss_scale = {},
                     const at::Tensor& hold = {});
 
@@ -32,7 +31,7 @@ class GradientUpdate {
                             const at::Tensor& hold);
   UpdateNumbers run_on_device(double learning_rate, const at::Tensor& loss_scale,
                               const at::Tensor& hold);
-  /// Scaled by the host.
+  /// The host scales the gradients.
   void step_plain(double learning_rate, const GradientScale& scale);
 
   Block& model_;

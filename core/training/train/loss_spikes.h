@@ -1,5 +1,5 @@
 #pragma once
-// Which losses are spikes, by the losses before them.
+// Finds loss spikes by comparison with previous losses.
 
 #include <cstddef>
 #include <deque>
@@ -13,12 +13,11 @@ class LossSpikes {
   /// A loss is a spike above `factor` times the mean of recent losses. 0: none is.
   explicit LossSpikes(double factor) : factor_(factor) {}
 
-  /// What the step's loss is compared with, and how many times larger it is; "": it is no spike.
-  /// `terms`: the losses that `loss` is made from, without their weights. A loss that jumps while
-  /// none of them does, or that is made from others than before, has other weights: a new stage of
-  /// the run.
+  /// The loss that the step's loss is compared with, and their ratio; "" if it is no spike.
+  /// `terms`: the unweighted parts of `loss`. If the loss jumps and no part does, or the parts
+  /// change, the weights have changed: a new stage of the run.
   std::string judged(double loss, const std::map<std::string, double>& terms) const;
-  /// Remembers a loss that is no spike. After a change of the weights only those behind it count.
+  /// Remembers a loss that is no spike. After a change of the weights, forgets earlier ones.
   void add(double loss, const std::map<std::string, double>& terms);
 
  private:

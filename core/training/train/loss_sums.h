@@ -8,15 +8,14 @@
 
 namespace s2s {
 
-/// The losses of a step's micro-batches, summed in float64 where they were computed. The host waits
-/// for nothing.
+/// The losses of a step's micro-batches, summed in float64 on their device. The host never waits.
 class LossSums {
  public:
   void add(const LossTerms& loss);
   /// Names of the loss terms, in order.
   std::vector<std::string> names() const;
-  /// The sum of the loss, then those of its terms, as `names` has them: float64, one dim. Needs one
-  /// call of `add` or more.
+  /// The sum of the loss, then those of its terms in the order of `names`: float64, one dim. Needs
+  /// at least one call of `add`.
   at::Tensor numbers() const;
 
  private:

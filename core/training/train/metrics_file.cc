@@ -87,7 +87,7 @@ int64_t line_number(const std::string& path, size_t begin) {
   return number;
 }
 
-/// True when nobody else has the file under another name.
+/// True if the file has no second hard link.
 bool has_one_name(const std::string& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1;

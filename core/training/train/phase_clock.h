@@ -1,6 +1,6 @@
 #pragma once
-// Where the time of a rank goes. On a device, times are those of its current stream: what the host
-// does ahead of it takes none.
+// Measures where a rank spends its time. On a device, times are those of its current stream,
+// without what the host does ahead of it.
 
 #include <vector>
 
@@ -22,7 +22,7 @@ class PhaseClock {
   /// `waits`: of the collectives of the run, or null.
   PhaseClock(at::Device device, CommWaits* waits) : device_(device), waits_(waits) {}
 
-  /// A phase begins, and the one before it ends. The host does not wait.
+  /// Begins a phase, and ends the one before it. The host does not wait.
   void begin(TrainingPhase phase);
 
   struct Mark {
@@ -33,7 +33,7 @@ class PhaseClock {
   /// Returns the phases that ended since the last call; the last mark is the beginning of the
   /// current phase.
   std::vector<Mark> take();
-  /// The times of phases that the device has passed.
+  /// The times of phases that the device has completed.
   static PhaseTimes read(const std::vector<Mark>& marks);
   /// Ends the current phase, waits for the device, and returns the times since the last `take`.
   PhaseTimes finish();

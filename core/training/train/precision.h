@@ -22,7 +22,7 @@ struct Precision {
 /// Errors: [config/precision] with the origin, the value and the known values.
 Precision parse_precision(const std::string& text, const std::string& origin);
 
-/// Turns autocast on for a scope when the precision asks for it.
+/// Turns autocast on for a scope if the precision uses it.
 class AutocastScope {
  public:
   AutocastScope(const Precision& precision, at::DeviceType device);
@@ -36,8 +36,8 @@ class AutocastScope {
   bool previous_ = false;
 };
 
-/// The loss scale of float16 training. Without it, small gradients underflow to zero. It changes in
-/// the same way as the scale of torch.amp.GradScaler, on the device and without a wait of the host.
+/// The loss scale of float16 training, which keeps small gradients from underflow. It changes like
+/// the scale of torch.amp.GradScaler, on the device. The host does not wait.
 class LossScale {
  public:
   static constexpr float kInitial = 65536;

@@ -1,5 +1,5 @@
 #pragma once
-// What a training run tells its observers, and the clock of its phases.
+// Notifies the observers of a training run, and measures its phases.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// A training step that went wrong, saved so that it can be run again alone (`train --replay`).
+// A failed training step, saved to be repeated alone (`train --replay`).
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace s2s {
 
-/// What one rank needs to compute its part of a step again, with the weights of that step.
+/// What one rank needs to repeat its part of a step with the step's weights.
 struct SavedStep {
   int64_t step = 0;    // 0-based
   std::string reason;  // "the loss is nan"
@@ -20,9 +20,9 @@ struct SavedStep {
   int64_t data_rank = 0;
   int64_t data_size = 1;
   int64_t num_ranks = 1;
-  /// The name of the folder beside the file with the weights before the step's update; "": none.
+  /// The folder beside the file with the weights before the step's update; "": none.
   std::string weights;
-  std::string weights_problem;  // why there are none, or why they are of another step; or ""
+  std::string weights_problem;  // why they are missing or of another step; else ""
   std::string data_state;       // of the data source, before it gave the batches
   std::vector<Batch> batches;   // the micro-batches
 };
@@ -34,7 +34,7 @@ void write_saved_step(const std::string& path, const SavedStep& step);
 /// Errors: [run/replay] for another file; those of reading safetensors.
 SavedStep read_saved_step(const std::string& path);
 
-/// The names and tensors of a batch, also of those that it does not have.
+/// The names and tensors of a batch, including undefined ones.
 std::vector<std::pair<std::string, at::Tensor*>> named_tensors(Batch& batch);
 
 }  // namespace s2s

@@ -1,6 +1,6 @@
 #pragma once
-// What a data source promises of its batches (s2s/batch.h), checked for those of a saved step,
-// which may be damaged or somebody else's.
+// Checks the batches of a saved step against the contract of data sources (s2s/batch.h). The file
+// may be damaged or a stranger's.
 
 #include <cstdint>
 #include <string>

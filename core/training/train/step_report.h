@@ -101,12 +101,12 @@ class RunObserver {
   virtual ~RunObserver() = default;
   /// Called when a phase begins. `step` is 0-based.
   virtual void on_phase(int64_t /*step*/, TrainingPhase /*phase*/) {}
-  /// Called when the batch of a step is there. `step` is 0-based. `ids`: those of this rank's
+  /// Called when the batch of a step is available. `step` is 0-based. `ids`: those of this rank's
   /// rows, each followed by a newline.
   virtual void on_batch(int64_t /*step*/, const std::string& /*ids*/) {}
   virtual void on_step(const StepReport&) {}
   virtual void on_skipped_step(const SkippedStep&) {}
-  /// Called when a step that went wrong was saved. `step` is 0-based.
+  /// Called when a failed step was saved. `step` is 0-based.
   virtual void on_saved_step(int64_t /*step*/, const std::string& /*reason*/,
                              const std::string& /*file*/) {}
   virtual void on_validation(const ValidationReport&) {}

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the numbers of a step that the device has done, checks them, and tells the observers.
+// Reads the numbers of a completed step, checks them, and notifies the observers.
 
 #include <cstdint>
 #include <string>
@@ -23,10 +23,10 @@ class StepReporter {
 
   /// Returns what any rank requested in the step. Errors: [numerics/not-finite], [comm/loss-parts].
   RankWishes report(QueuedStep step, RunTimes& times);
-  /// How long the last step took.
+  /// The duration of the last step.
   double step_s() const { return step_s_; }
 
-  /// Updates that were skipped, because their gradients were not finite.
+  /// Updates that were skipped because of non-finite gradients.
   Skips skips;
 
  private:

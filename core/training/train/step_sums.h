@@ -31,7 +31,7 @@ struct RankWishes {
   }
 };
 
-/// What the data ranks add up about a step. On a device, the host has not read it.
+/// The sums over the data ranks in a step. On a device, the host has not read them.
 struct StepSums {
   std::vector<std::string> names;  // of the loss terms
   at::Tensor numbers;              // float64, one dim: this rank's loss, then the sums
@@ -51,7 +51,7 @@ struct StepLosses {
 };
 StepLosses losses_of(const StepSums& sums);
 
-/// The sum of the loss over all data ranks, where it is: the host does not wait for it.
+/// The sum of the loss over all data ranks, on its device. The host does not wait.
 at::Tensor late_loss_of(const StepSums& sums);
 
 /// Writes losses and counts of all data ranks into `report`, and the longest waiting time. Returns

@@ -1,5 +1,5 @@
 #pragma once
-// What a training loop is told before it starts.
+// Settings of a training loop.
 
 #include <ATen/core/Tensor.h>
 

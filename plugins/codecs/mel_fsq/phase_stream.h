@@ -49,7 +49,6 @@ class PhaseStream {
   int64_t span_;  // samples covered by both blocks
   bool holds_block_ = false;
   int64_t overhang_left_;  // samples before the start of the audio that must still be dropped
-                           // be dropped
   std::vector<float> window_;
   std::vector<float> committed_,
       committed_weight_;       // final columns, overlap-added: [B, span]

@@ -1,18 +1,14 @@
 #include "s2s/plugin.h"
 
 #include "mel_fsq.h"
+#include "s2s/model_parts.h"
 
 namespace s2s::mel_fsq {
 namespace {
 
 std::unique_ptr<Codec> create(const Config& config, const ModelContext& context) {
   auto options = read_options<MelFsqOptions>(config, context.path);
-  if (!options.sample_rate && context.data != nullptr) {
-    const Config* rate = context.data->find("target_sample_rate");
-    if (rate != nullptr && !rate->is_null()) {
-      options.sample_rate = rate->as_int("data.target_sample_rate");
-    }
-  }
+  if (!options.sample_rate) options.sample_rate = target_sample_rate_of(context.data);
   check(options, context.path);
   return std::make_unique<MelFsq>(options, context.path);
 }

@@ -11,7 +11,7 @@
 
 namespace s2s::mimi {
 
-/// Layers of causal attention in a window, and of MLPs, each with a norm before and a scale behind.
+/// Layers of windowed causal attention and MLPs, each with a norm before and a scale after it.
 class MimiTransformer : public Block {
  public:
   explicit MimiTransformer(const MimiOptions& options);

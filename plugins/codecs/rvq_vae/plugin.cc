@@ -2,6 +2,7 @@
 
 #include "rvq_vae.h"
 #include "rvq_vae_errors.h"
+#include "s2s/model_parts.h"
 #include "s2s/nn/weights.h"
 
 namespace s2s::rvq_vae {
@@ -9,12 +10,7 @@ namespace {
 
 std::unique_ptr<Codec> create(const Config& config, const ModelContext& context) {
   auto options = read_options<RvqVaeOptions>(config, context.path);
-  if (!options.sample_rate && context.data != nullptr) {
-    const Config* rate = context.data->find("target_sample_rate");
-    if (rate != nullptr && !rate->is_null()) {
-      options.sample_rate = rate->as_int("data.target_sample_rate");
-    }
-  }
+  if (!options.sample_rate) options.sample_rate = target_sample_rate_of(context.data);
   check(options, context.path);
   if (!options.path && context.warn) context.warn(untrained(context.path));
   const std::string weights = options.path ? resolve_path(*options.path, context.base_dir) : "";

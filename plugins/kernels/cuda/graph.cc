@@ -62,7 +62,7 @@ class Recording : public at::cuda::CUDAGraph {
 
 /// The stream on which a device records, and who may record now. One for the process, as
 /// torch.cuda.graph has it: LibTorch keeps memory for each stream that it has used.
-struct RecordingPlace {
+struct RecordingStreams {
   std::mutex mutex;
   std::map<c10::DeviceIndex, c10::cuda::CUDAStream> streams;
 
@@ -74,9 +74,9 @@ struct RecordingPlace {
   }
 };
 
-RecordingPlace& recording_place() {
-  static RecordingPlace place;
-  return place;
+RecordingStreams& recording_streams() {
+  static RecordingStreams streams;
+  return streams;
 }
 
 class Graph : public DeviceGraph {
@@ -85,10 +85,10 @@ class Graph : public DeviceGraph {
 
   bool record(const std::function<void()>& work,
               const std::vector<at::Generator>& generators) override {
-    RecordingPlace& place = recording_place();
-    const std::lock_guard lock(place.mutex);
+    RecordingStreams& streams = recording_streams();
+    const std::lock_guard lock(streams.mutex);
     c10::cuda::getCurrentCUDAStream().synchronize();
-    const c10::cuda::CUDAStreamGuard guard(place.stream());
+    const c10::cuda::CUDAStreamGuard guard(streams.stream());
     graph_ = std::make_unique<Recording>();
     try {
       for (const at::Generator& generator : generators) graph_->register_generator_state(generator);

@@ -109,7 +109,7 @@ int64_t step_of_metric(const std::string& line) {
   return error == std::errc() && stopped == end ? step : -1;
 }
 
-/// Whether `path` lies in `folder` when all links are followed. Neither has to exist.
+/// True if `path` is in `folder` after following all links. Neither has to exist.
 bool is_inside(const std::string& path, const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code problem;
@@ -142,7 +142,7 @@ MlflowLogger::~MlflowLogger() {
     flush();
     write_meta(Status::kFailed);
   } catch (const std::exception&) {
-    // The run was told of the first error.
+    // The first error was already reported.
   }
 }
 

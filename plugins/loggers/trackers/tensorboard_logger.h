@@ -20,7 +20,7 @@ struct TensorboardOptions {
     v("save_dir", save_dir, "folder of the event files; null: the run folder");
     v("sub_dir", sub_dir, "folder below save_dir");
     v("prefix", prefix, "put before each tag, with a hyphen");
-    v("filename_suffix", filename_suffix, "put behind the names of the event files");
+    v("filename_suffix", filename_suffix, "appended to the names of the event files");
     v("flush_secs", flush_secs, "maximum age of events that are not in the file yet, in seconds",
       at_least(0));
   }

@@ -27,23 +27,26 @@ uint64_t little_endian_number(std::string_view bytes) {
   return value;
 }
 
-/// read(at, num_bytes): bytes of a file of `size` bytes.
-template <class Read, class Visit>
-void visit_records(size_t size, const Read& read, const Visit& visit) {
-  if (read(0, kFileHeader.size()) != kFileHeader) return;
+}  // namespace
+
+void visit_wandb_records(const std::string& path,
+                         const std::function<bool(const WandbRecord&)>& visit) {
+  if (!std::filesystem::exists(path)) return;
+  InputFile file(path);
+  if (file.read(0, kFileHeader.size()) != kFileHeader) return;
   WandbRecord record;
-  for (size_t at = kFileHeader.size(); at + kPartHeader <= size;) {
+  for (size_t at = kFileHeader.size(); at + kPartHeader <= file.size();) {
     const size_t left = kBlock - at % kBlock;
     if (left < kPartHeader) {
       at += left;
       continue;
     }
-    const std::string head(read(at, kPartHeader));
+    const std::string head(file.read(at, kPartHeader));
     if (head.size() < kPartHeader) return;
     const size_t length = little_endian_number(std::string_view(head).substr(4, 2));
     const int type = static_cast<uint8_t>(head[6]);
-    if (at + kPartHeader + length > size) return;
-    const std::string_view part = read(at + kPartHeader, length);
+    if (at + kPartHeader + length > file.size()) return;
+    const std::string_view part = file.read(at + kPartHeader, length);
     const uint64_t checksum = little_endian_number(std::string_view(head).substr(0, 4));
     if (part_checksum(part, type) != checksum) return;
     at += kPartHeader + length;
@@ -52,27 +55,6 @@ void visit_records(size_t size, const Read& read, const Visit& visit) {
     record.end = at;
     if ((type == kFull || type == kLast) && !visit(record)) return;
   }
-}
-
-}  // namespace
-
-std::vector<WandbRecord> wandb_records(std::string_view file) {
-  std::vector<WandbRecord> records;
-  visit_records(
-      file.size(), [&](size_t at, size_t num_bytes) { return file.substr(at, num_bytes); },
-      [&](const WandbRecord& record) {
-        records.push_back(record);
-        return true;
-      });
-  return records;
-}
-
-void visit_wandb_records(const std::string& path,
-                         const std::function<bool(const WandbRecord&)>& visit) {
-  if (!std::filesystem::exists(path)) return;
-  InputFile file(path);
-  visit_records(
-      file.size(), [&](size_t at, size_t num_bytes) { return file.read(at, num_bytes); }, visit);
 }
 
 WandbLog::WandbLog(const std::string& path, size_t end, double flush_secs) {

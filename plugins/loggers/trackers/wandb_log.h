@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "record_file.h"
 
@@ -18,12 +17,9 @@ struct WandbRecord {
   size_t end = 0;
 };
 
-/// The records of a file up to the first that is not complete or has a wrong checksum. Empty for a
-/// file with another header.
-std::vector<WandbRecord> wandb_records(std::string_view file);
-
-/// Calls `visit` with these records of a file until it returns false. A block and a record are in
-/// memory. No file has no records. Errors: std::system_error with the path.
+/// Calls `visit` with the records of a file, until it returns false or a record is incomplete or
+/// has a wrong checksum. A missing file or one with another header has no records. Only a block and
+/// a record are in memory. Errors: std::system_error with the path.
 void visit_wandb_records(const std::string& path,
                          const std::function<bool(const WandbRecord&)>& visit);
 

@@ -117,7 +117,7 @@ WandbLogger::~WandbLogger() {
   try {
     if (log_) write_row();
   } catch (const std::exception&) {
-    // The run was told of the first error.
+    // The first error was already reported.
   }
 }
 

@@ -4,12 +4,6 @@
 
 namespace s2s::duplex_s2s {
 
-at::Tensor fit_width(const at::Tensor& tokens_BT, int64_t width, int64_t pad) {
-  const int64_t missing = width - tokens_BT.size(1);
-  if (missing <= 0) return tokens_BT.narrow(1, 0, width);
-  return at::constant_pad_nd(tokens_BT, {0, missing}, pad);
-}
-
 Channels make_channels(const at::Tensor& tokens_BT, const at::Tensor& codes_BTK,
                        const SpecialIds& text, const SpeechIds& speech) {
   const int64_t width = tokens_BT.size(1);

@@ -23,17 +23,14 @@ struct Channels {
   at::Tensor text_labels_BT, audio_labels_BTK;
 };
 
-/// tokens [B, T'] truncated or right-padded with PAD to `width`.
-at::Tensor fit_width(const at::Tensor& tokens_BT, int64_t width, int64_t pad);
-
 /// Writes control codes at the frames where the text channel begins or ends a turn, delays the
 /// codes by one frame (the first frame gets the delay code), and splits into inputs (frames 0..T-2)
 /// and labels (1..T-1). tokens [B, T], codes [B, T, K] of equal width, int64.
 Channels make_channels(const at::Tensor& tokens_BT, const at::Tensor& codes_BTK,
                        const SpecialIds& text, const SpeechIds& speech);
 
-/// [B, T] bool: frames inside the agent's turns, from BOS to EOS, inclusive. A turn without EOS
-/// lasts to the end.
+/// [B, T] bool: frames of the agent's turns, BOS and EOS included. A turn without EOS lasts to the
+/// end.
 at::Tensor agent_turn_mask(const at::Tensor& tokens_BT, const SpecialIds& text);
 
 /// Replaces every control code by the codec's silence code of that codebook. NeMo uses the

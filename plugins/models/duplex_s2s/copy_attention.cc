@@ -51,11 +51,11 @@ at::Tensor CopyAttention::attend(const at::Tensor& hidden_BTH, const at::Tensor&
       at::matmul(query_(hidden_BTH), keys.narrow(-1, 0, key_size_).transpose(1, 2)) / root +
       keys.narrow(-1, key_size_, 1).transpose(1, 2);
   const int64_t width = scores_BTS.size(1), seen = scores_BTS.size(2);
-  // Integers: bfloat16 is exact up to 256 only, and frames after that would see the future.
+  // Integers, because bfloat16 is exact only up to 256.
   const at::Tensor frame_S = at::arange(seen, scores_BTS.options().dtype(at::kLong));
   const at::Tensor age_TS = frame_S.slice(0, seen - width).unsqueeze(1) - frame_S;
   scores_BTS = (scores_BTS - recency_ * age_TS).masked_fill(age_TS.lt(0), -kInfinity);
-  // An empty position to attend to, because most frames repeat no word.
+  // An empty position, because most frames repeat no word.
   const at::Tensor nothing = at::zeros({scores_BTS.size(0), width, 1}, scores_BTS.options());
   const at::Tensor weights =
       at::softmax(at::cat({nothing, scores_BTS}, -1).to(at::kFloat), -1).narrow(-1, 1, seen);

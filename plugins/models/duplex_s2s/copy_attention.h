@@ -1,8 +1,8 @@
 #pragma once
-// Lets the text head repeat words of the user. The decoder's last states attend to the words heard
-// so far, and the attended text embeddings are added to the states before the tied head. The model
-// learns what to repeat; that the same word is repeated is built in. Source: pointer networks (See,
-// Liu, Manning 2017), here with embeddings instead of probabilities.
+// Lets the text head repeat the user's words. The decoder's last states attend to the words so far,
+// and the attended text embeddings are added to the states before the tied head. The model learns
+// what to repeat; the attended word is repeated as it is. Source: pointer networks (See, Liu,
+// Manning 2017), with embeddings instead of probabilities.
 
 #include "s2s/kinds/backbone.h"
 #include "s2s/nn/layers.h"
@@ -28,13 +28,13 @@ class CopyAttention : public Block {
                        SequenceState* state = nullptr, const std::vector<int64_t>& rows = {});
 
  private:
-  /// keys [B, S, key + 1] and words [B, S, H]; the newest T belong to the states.
+  /// keys [B, S, key + 1] and words [B, S, H]. The last T belong to the states.
   at::Tensor attend(const at::Tensor& hidden_BTH, const at::Tensor& keys, const at::Tensor& words);
 
   int64_t key_size_;
   Linear query_, key_;
   at::Tensor scale_;    // [1]
-  at::Tensor recency_;  // [1], penalty of a word per elapsed frame
+  at::Tensor recency_;  // [1], penalty per frame since the word
 };
 
 }  // namespace s2s::duplex_s2s

@@ -14,18 +14,7 @@ DuplexModel::DuplexModel(DuplexOptions options, DuplexParts parts)
       speech_(parts_.codebook_size),
       perception_(std::move(parts_.encoder), options_.modality_adapter,
                   parts_.llm->shape().hidden_size) {
-  // Embedding and head are siblings of the decoder, as in NeMo's checkpoints.
-  Block& llm = *parts_.llm;
-  Block* embedding = llm.find_block("embed_tokens");
-  Block* head = llm.find_block("lm_head");
-  S2S_ASSERT(embedding != nullptr, "every backbone names its embedding embed_tokens");
-  llm.release_block("embed_tokens");
-  register_block("embed_tokens", *embedding);
-  register_block("llm", llm);
-  if (head != nullptr) {
-    llm.release_block("lm_head");
-    register_block("lm_head", *head);
-  }
+  register_language_model(*this, *parts_.llm);
   register_block("perception", perception_);
   if (!parts_.speech_decoder) register_audio_embeddings();
   if (options_.text_hold) {
@@ -103,12 +92,12 @@ at::Tensor DuplexModel::add_held_text(const at::Tensor& x_BTH, const at::Tensor&
 }
 
 DuplexModel::UserChannel DuplexModel::user_channel(const at::Tensor& features_BTH,
-                                                   const at::Tensor& told_BT) {
+                                                   const at::Tensor& truth_BT) {
   UserChannel user{features_BTH, {}};
   if (user_text_ && options_.user_text.feed_back) {
     const int64_t vocab_size = parts_.llm->shape().vocab_size;
     const at::Tensor all_ids = at::arange(vocab_size, features_BTH.options().dtype(at::kLong));
-    user.words = user_text_->words(features_BTH, text_embedding(all_ids), parts_.ids, told_BT);
+    user.words = user_text_->words(features_BTH, text_embedding(all_ids), parts_.ids, truth_BT);
     const double weight = options_.user_text.features_weight;
     user.frames_BTH = (weight == 1 ? features_BTH : features_BTH * weight) + user.words.words_BTH;
   }

@@ -70,7 +70,7 @@ class DuplexModel : public Model,
   struct Choice {
     at::Tensor text_B;    // int64
     at::Tensor codes_BK;  // int64
-    at::Tensor held_B;    // int64, the last text token that was not PAD
+    at::Tensor held_B;    // int64, the last text token except PAD
   };
   /// The tokens before the first frame: PAD and the delay code.
   Choice initial_choice(int64_t batch_size, at::Device device) const;
@@ -82,20 +82,20 @@ class DuplexModel : public Model,
       return {frames_BTH.narrow(1, first, num_frames), words.narrow(first, num_frames)};
     }
   };
-  /// `told_BT`: see UserTextHead::words.
-  UserChannel user_channel(const at::Tensor& features_BTH, const at::Tensor& told_BT = {});
-  /// The input of the text head: `hidden`, plus attended words if the model has `copy`.
+  /// `truth_BT`: see UserTextHead::words.
+  UserChannel user_channel(const at::Tensor& features_BTH, const at::Tensor& truth_BT = {});
+  /// The input of the text head: `hidden`, with `copy` plus attended words.
   at::Tensor text_state(const at::Tensor& hidden_BTH, const HeardWords& words,
                         SequenceState* state = nullptr, const std::vector<int64_t>& rows = {});
-  /// The input of the audio head: `hidden`, or what the speech decoder makes of it and of the codes
-  /// of the frames before.
+  /// The input of the audio head: `hidden`, or the speech decoder's output for it and the codes of
+  /// the previous frames.
   at::Tensor audio_state(const at::Tensor& hidden_BTH, const at::Tensor& codes_BTK,
                          SequenceState* state = nullptr, const std::vector<int64_t>& rows = {});
-  /// The state of conversations, a row each.
+  /// The state of conversations, one row each.
   struct Memory {
-    /// For a batch, which chooses its tokens as choose_tokens_by said.
+    /// For a batch. Chooses tokens as set by choose_tokens_by.
     explicit Memory(const DuplexModel& model);
-    /// For slots, which are begun one by one.
+    /// For slots, which start one by one.
     Memory(const DuplexModel& model, int64_t num_slots);
     void begin(int64_t slot, const SamplingOptions& sampling);
     SequenceState llm, words, speech;
@@ -104,11 +104,11 @@ class DuplexModel : public Model,
    private:
     const SpeechDecoder* decoder_ = nullptr;
   };
-  /// Predicts one frame from the user's frame and the previous frame's tokens. `rows`: those of the
-  /// memory; empty: all.
+  /// Predicts a frame from the user's frame and the previous tokens. `rows`: those of the memory;
+  /// empty: all.
   Choice step(const UserChannel& user, const Choice& previous, Memory& memory,
               const std::vector<int64_t>& rows = {});
-  /// True if a graph of the device can repeat `step`. It then reads no words of the user.
+  /// True if a device graph can repeat `step`.
   bool steps_repeat();
   Perception& perception() { return perception_; }
   const SpecialIds& ids() const { return parts_.ids; }
@@ -120,18 +120,16 @@ class DuplexModel : public Model,
   friend class TrainingStep;
 
   void register_audio_embeddings();
-  void rest_frozen_parts();
-  /// Adds the floating-point operations of a micro-batch to its counts. `width`: frames that the
-  /// language model gets from each row.
+  /// Adds the floating-point operations of a micro-batch. `width`: frames of each row in the
+  /// language model.
   void add_flops(const Batch& batch, int64_t width, BatchWeight& weight);
-  /// Adds the embedding of each codebook to sum [B, T, H]; nothing with a speech decoder. The order
+  /// Adds each codebook's embedding to sum [B, T, H]; does nothing with a speech decoder. The order
   /// of the sums is NeMo's: training adds text, codes, user; decoding adds user, text, codes.
   at::Tensor add_codes(at::Tensor sum_BTH, const at::Tensor& audio_BTK);
   at::Tensor text_embedding(const at::Tensor& text_BT);
-  /// `x` plus the embedding of the held token; `x` itself without text_hold.
+  /// Adds the embedding of the held token; without text_hold, returns `x`.
   at::Tensor add_held_text(const at::Tensor& x_BTH, const at::Tensor& held_BT);
-  /// Codes of the batch [B, T, K] and their lengths [B]. Runs the codec when the batch has no
-  /// codes.
+  /// Codes of the batch [B, T, K] and their lengths [B]. Runs the codec if the batch has none.
   std::pair<at::Tensor, at::Tensor> target_codes(const Batch& batch);
 
   DuplexOptions options_;

@@ -1,6 +1,6 @@
 #pragma once
-// Options of the duplex speech-to-speech model: the `model` block of a config, except the keys that
-// the trainer reads. Names follow NeMo's speechlm2 where it has the option.
+// Options of the duplex speech-to-speech model: the `model` block without the keys of the trainer.
+// Names follow NeMo's speechlm2 where it has the option.
 
 #include <cstdint>
 #include <optional>
@@ -15,18 +15,6 @@
 #include "speech_decoder_options.h"
 
 namespace s2s::duplex_s2s {
-
-/// Weights of the text loss by kind of label.
-struct TokenLossWeights {
-  double pad = 1, bos = 1, eos = 1, text = 1;
-  bool all_one() const { return pad == 1 && bos == 1 && eos == 1 && text == 1; }
-  void visit(OptionVisitor& v) {
-    v("pad", pad, "weight of PAD labels", at_least(0));
-    v("bos", bos, "weight of BOS labels", at_least(0));
-    v("eos", eos, "weight of EOS labels", at_least(0));
-    v("text", text, "weight of all other text labels", at_least(0));
-  }
-};
 
 /// An auxiliary head on the encoder that predicts the user's words. Off in the reference mode.
 struct UserTextOptions {
@@ -54,8 +42,8 @@ struct UserTextOptions {
   }
 };
 
-/// Noise on the model's own history (teacher forcing inputs), so that the model relies on the
-/// user's audio. Training only.
+/// Noise on the history in training (teacher forcing inputs), so that the model relies on the
+/// user's audio.
 struct HistoryNoiseOptions {
   double text_dropout = 0;
   double audio_corruption = 0;
@@ -144,12 +132,12 @@ struct DuplexOptions {
 };
 
 /// Converts a NeMo speechlm2 configuration, {model, llm_config, codec, tokens}, to options of the
-/// reference mode. Errors: [model/translate] for keys that change the result and are not supported.
+/// reference mode. Errors: [model/translate] for unsupported keys that change the result.
 Config translate_nemo(const Config& foreign);
 /// NeMo's DuplexS2SModel.
 std::vector<ForeignClass> foreign_classes();
 
-/// The same model with a speech decoder in place of the audio head.
+/// The model with a speech decoder instead of the audio head.
 struct SpeechDecoderModelOptions : DuplexOptions {
   SpeechDecoderOptions speech_decoder;
   void visit(OptionVisitor& v) {
@@ -157,7 +145,7 @@ struct SpeechDecoderModelOptions : DuplexOptions {
     v("speech_decoder", speech_decoder, "transformer that predicts the codes");
   }
 };
-/// translate_nemo, and the block `speech_decoder`.
+/// translate_nemo plus the block `speech_decoder`.
 Config translate_nemo_speech_decoder(const Config& foreign);
 /// NeMo's DuplexS2SSpeechDecoderModel.
 std::vector<ForeignClass> foreign_classes_with_decoder();

@@ -3,7 +3,7 @@
 namespace s2s::duplex_s2s {
 namespace {
 
-/// The codec is no part of a training step.
+/// Leaves out the codec, which is no part of a training step.
 bool has_no_product(const std::string& name, bool tied_head) {
   if (name.starts_with("embed_tokens.")) return !tied_head;
   for (const char* table : {"audio_codec.", "embed_audio_tokens.", "embed_held_text.",

@@ -24,7 +24,7 @@ Choice rows_of(const Choice& all, const StepRows& rows) {
   return {rows.of(all.text_B), rows.of(all.codes_BK), rows.of(all.held_B)};
 }
 
-/// `all` with new values in some rows.
+/// Replaces some rows of `all`.
 Choice with_rows(const Choice& all, const StepRows& rows, const Choice& some) {
   return {rows.replaced(all.text_B, some.text_B), rows.replaced(all.codes_BK, some.codes_BK),
           rows.replaced(all.held_B, some.held_B)};
@@ -50,7 +50,7 @@ Frames::Frames(DuplexModel& model, int64_t num_slots)
 
 void Frames::begin(int64_t slot, const SamplingOptions& sampling) {
   memory_.begin(slot, sampling);
-  recorded_ = nullptr;  // it draws from the last conversation's random numbers
+  recorded_ = nullptr;  // it uses the random stream of the previous conversation
   may_record_ = true;
   choice_ = with_rows(choice_, {{slot}, choice_.text_B}, model_.initial_choice(1, device_));
 }
@@ -100,7 +100,7 @@ bool Frames::record(const DuplexModel::UserChannel& user) {
   };
   const int64_t length = memory_.llm.length();
   may_record_ = recorded->graph->record(frame, memory_.choice.generators(device_));
-  // Recorded, not run. A recording that failed has not always come as far as the next length.
+  // The frame was recorded, not run. A failed recording may not have reached the next length.
   memory_.llm.advance_host(length - memory_.llm.length());
   if (may_record_) recorded_ = std::move(recorded);
   return may_record_;

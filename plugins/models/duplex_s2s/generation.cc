@@ -1,4 +1,4 @@
-// Decoding: of whole recordings, and frame by frame in a live session.
+// Decodes whole recordings, and live sessions frame by frame.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -58,7 +58,7 @@ DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& pre
   info.rows = rows;
   const at::Tensor hidden_B1H = (*parts_.llm)(x_B1H, info);
   const at::Tensor text_BH = text_state(hidden_B1H, user.words, &memory.words, rows).squeeze(1);
-  // NeMo skips a family's final soft cap, here as in training.
+  // NeMo skips a family's soft cap, here and in training.
   const at::Tensor text = memory.choice.text(parts_.llm->logits(text_BH, /*soft_cap=*/false), rows);
   memory.choice.said(text, rows);
   const at::Tensor audio_BH =
@@ -70,8 +70,8 @@ DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& pre
 }
 
 bool DuplexModel::steps_repeat() {
-  // Parallel strategies do what a graph does not repeat, copying looks at more words each time, and
-  // so does a speech decoder at frames.
+  // A graph cannot repeat parallel strategies. Copying and a speech decoder attend to more
+  // positions at each step.
   const bool copies = user_text_ && user_text_->copy() != nullptr;
   return !copies && !parts_.speech_decoder && parts_.llm->hooks() == nullptr &&
          parts_.llm->steps_repeat();
@@ -100,7 +100,7 @@ Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& l
     for (int64_t b = 0; b < audio_BS.size(0); ++b) {
       const int64_t length = lengths[b].item<int64_t>();
       std::vector<int64_t> ids = to_vector(text_BT[b].narrow(0, 0, length));
-      std::erase(ids, parts_.ids.pad);  // it may be a token that decoding shows
+      std::erase(ids, parts_.ids.pad);  // decoding may not skip it
       out.text.push_back(parts_.tokenizer->decode(ids));
     }
   }

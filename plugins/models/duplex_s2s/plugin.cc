@@ -39,9 +39,9 @@ void check_user_text(const UserTextOptions& asked, const BackboneShape& llm,
   }
 }
 
-/// Builds the parts that the options name and checks that they are compatible.
-/// Errors: those of the parts, and [model/part-missing], [model/vocabulary], [model/token-id],
-/// [model/frame-rate], [model/sample-rate].
+/// Builds the configured parts and checks that they are compatible. Errors: those of the parts,
+/// [model/part-missing], [model/vocabulary], [model/token-id], [model/frame-rate],
+/// [model/sample-rate].
 DuplexParts build_parts(const DuplexOptions& options, const Config& model,
                         const ModelContext& context) {
   DuplexParts parts;
@@ -59,7 +59,7 @@ DuplexParts build_parts(const DuplexOptions& options, const Config& model,
   return parts;
 }
 
-/// Frames of the user and of the agent are one and the same. A Q-Former's are no frames of time.
+/// Requires equal frames of user and agent. A Q-Former's are not frames of time.
 void check_user_frames(const Perception& perception, double frame_length_s) {
   const double rate_hz = perception.frame_rate_hz();
   if (rate_hz > 0) check_frame_rate("model.encoder", rate_hz, frame_length_s);

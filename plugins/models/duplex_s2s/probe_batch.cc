@@ -1,5 +1,5 @@
 // Random batches for tune-batch: noise as audio, and one agent turn over nearly the whole row, so
-// that every frame counts.
+// that every frame has a weight.
 
 #include <ATen/ATen.h>
 

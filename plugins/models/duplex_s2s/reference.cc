@@ -29,7 +29,7 @@ std::map<std::string, at::Tensor> DuplexModel::reference_outputs(
     return {{"tokens_text", greedy.tokens_text_BT}, {"tokens_audio", greedy.tokens_audio_BTK}};
   }
   train(true);
-  rest_frozen_parts();
+  rest_frozen({&perception_.encoder(), parts_.llm.get(), parts_.speech_decoder.get()});
   TrainingStep step(*this);
   // The file contains all frames of the perception; the training step truncates them.
   const EncoderOutput heard = perception_.forward(batch.source_audio_BS, batch.source_audio_lens_B);
@@ -52,13 +52,12 @@ std::map<std::string, at::Tensor> DuplexModel::reference_outputs(
 }
 
 NameMap DuplexModel::checkpoint_names() const {
-  // Our names equal NeMo's, except inside the parts.
+  // Names equal NeMo's, except inside the parts.
   NameMap names;
   names.rules = perception_.checkpoint_rules("perception");
   names.rules.push_back({"**", "**"});
   names.ignored = {"_control_codes", "perception.preprocessor.featurizer.**", "audio_codec.**"};
-  if (parts_
-          .speech_decoder) {  // NeMo's class has the parts of the other one, and does not use them
+  if (parts_.speech_decoder) {  // NeMo's class has unused parts of the other class
     names.ignored.insert(names.ignored.end(),
                          {"embed_audio_tokens.**", "audio_head.**",
                           "speech_generation.t5_decoder.layers.*.self_attention.causal_mask"});
@@ -84,9 +83,9 @@ ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
   const auto first = static_cast<std::ptrdiff_t>(plan.units.size());
   // The embedding and the head are registered at this model's level.
   plan.append(parts_.llm->configure_model(mesh).nested_under("llm", {"embed_tokens", "lm_head"}));
-  auto behind = plan.units.begin() + first;  // after the text embedding, if it is a unit
-  if (behind != plan.units.end() && behind->module == "embed_tokens") ++behind;
-  plan.units.insert(behind, inputs.begin(), inputs.end());
+  auto position = plan.units.begin() + first;  // after the text embedding, if it is a unit
+  if (position != plan.units.end() && position->module == "embed_tokens") ++position;
+  plan.units.insert(position, inputs.begin(), inputs.end());
   if (parts_.speech_decoder) {
     plan.append(parts_.speech_decoder->configure_model().nested_under("speech_generation"));
     return plan;

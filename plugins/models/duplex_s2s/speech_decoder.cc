@@ -12,10 +12,10 @@
 
 namespace s2s::duplex_s2s {
 namespace {
-constexpr double kInitialStd = 0.02;  // of all weights inside of the transformer, as in GPT-2
+constexpr double kInitialStd = 0.02;  // of all weights in the transformer, as in GPT-2
 }  // namespace
 
-/// Layer norm with a weight alone.
+/// Layer norm with only a weight.
 class ScaleNorm final : public BlockOf<> {
  public:
   explicit ScaleNorm(int64_t dim) {
@@ -32,10 +32,10 @@ class ScaleNorm final : public BlockOf<> {
   at::Tensor weight_;
 };
 
-/// A convolution that sees the frame and those before it. weight [out, in, kernel].
+/// A convolution over the frame and earlier ones. weight [out, in, kernel].
 class CausalConvolution final : public BlockOf<const SequenceInfo&> {
  public:
-  /// A state keeps its last inputs under `name`.
+  /// A state keeps its last inputs as `name`.
   CausalConvolution(int64_t in, int64_t out, int64_t kernel, double std, int64_t layer,
                     std::string name)
       : kernel_(kernel), layer_(layer), name_(std::move(name)) {
@@ -210,7 +210,7 @@ at::Tensor SpeechDecoder::states(const at::Tensor& hidden_BTH, const at::Tensor&
   if (norm_out_) x = (*norm_out_)(x);
   if (options_.p_dropout_out > 0) x = at::dropout(x, options_.p_dropout_out, is_training());
   if (!guided) return x;
-  // The head is affine and the two factors add up to one, so that guidance may come before it.
+  // The head is affine and the factors sum to one, so guidance can precede it.
   const int64_t count = hidden_BTH.size(0);
   return x.narrow(0, count, count) * (1 - options_.cfg_scale) +
          x.narrow(0, 0, count) * options_.cfg_scale;
@@ -233,7 +233,7 @@ ShardPlan SpeechDecoder::configure_model() const {
   if (norm_out_) whole("t5_decoder.norm_out");
   plan.rows.push_back({"final_proj", Style::kVocab, Layout::kFull, Layout::kLast});
   plan.heads.push_back({"final_proj", num_codebooks_});
-  // NeMo has one unit. The layers, which hold nearly all of it, need not be in memory together.
+  // NeMo has one unit. Separate layers need not be in memory together.
   plan.units = {{""}, {"t5_decoder.layers.*"}};
   return plan;
 }

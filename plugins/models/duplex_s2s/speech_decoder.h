@@ -22,20 +22,19 @@ class SpeechDecoder : public Block {
   ~SpeechDecoder() override;
 
   int64_t num_layers() const { return options_.n_layers; }
-  /// Rows of the state of so many conversations: twice as many with guidance.
+  /// Rows of the state for so many conversations: twice as many with guidance.
   int64_t state_rows(int64_t conversations) const {
     return options_.guides() ? 2 * conversations : conversations;
   }
 
-  /// The input of the head, [B, T, D], for hidden states [B, T, H] and the codes [B, T, K] of the
-  /// frames before. Without a state: whole conversations, and in training mode the chance to drop
-  /// the hidden states. With a state: the next frame (T = 1), guided. `rows`: the
-  /// conversations of the state that the batch continues; empty: all.
-  /// Errors: [model/speech-decoder-length].
+  /// The input of the head, [B, T, D], for hidden states [B, T, H] and the previous codes [B, T,
+  /// K]. Without a state: whole conversations; training may drop the hidden states. With a state:
+  /// the next frame (T = 1), guided. `rows`: the conversations of the state in this batch; empty:
+  /// all. Errors: [model/speech-decoder-length].
   at::Tensor states(const at::Tensor& hidden_BTH, const at::Tensor& codes_BTK,
                     SequenceState* state = nullptr, const std::vector<int64_t>& rows = {});
   void reset(SequenceState& state, int64_t conversation) const;
-  /// Its output to logits over all codebooks.
+  /// Maps its output to logits over all codebooks.
   Linear& head() { return final_proj_; }
   /// Rows and units, with paths relative to this block.
   ShardPlan configure_model() const;
@@ -47,7 +46,7 @@ class SpeechDecoder : public Block {
 
   SpeechDecoderOptions options_;
   int64_t num_codebooks_;
-  std::unique_ptr<Linear> input_proj_;  // null: hidden states have the decoder's width
+  std::unique_ptr<Linear> input_proj_;  // null: equal widths
   std::vector<std::unique_ptr<Embedding>> audio_embeddings_;
   std::unique_ptr<Embedding> position_embeddings_;
   std::vector<std::unique_ptr<Layer>> layers_;

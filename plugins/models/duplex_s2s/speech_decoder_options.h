@@ -9,8 +9,8 @@
 
 namespace s2s::duplex_s2s {
 
-/// Names and, where NeMo's class has them, defaults of NeMo's TransformerARSpeechDecoder; the
-/// others are those of its example.
+/// Names and, where NeMo's class has them, defaults of NeMo's TransformerARSpeechDecoder. Other
+/// defaults are those of its example.
 struct SpeechDecoderOptions {
   int64_t n_layers = 12;
   int64_t d_model = 768;
@@ -26,12 +26,12 @@ struct SpeechDecoderOptions {
   bool detach_input = false;
   std::optional<double> cfg_unconditional_prob;
   double cfg_scale = 2.5;
-  // Of NeMo's transformer, which the speech decoder uses without cross-attention and experts.
+  // Options of NeMo's transformer. The decoder uses no cross-attention and no experts.
   bool has_xattn = false, is_causal = true, use_moe = false;
   bool apply_norm_to_cond = true, make_prior_window_strict = false;
   std::optional<int64_t> xa_d_memory, xa_n_heads, xa_d_head;
 
-  /// True if the decoder also learns without its condition, and decoding is guided.
+  /// True if the decoder also learns without its condition, for guided decoding.
   bool guides() const { return cfg_unconditional_prob.value_or(0) > 0; }
 
   void visit(OptionVisitor& v) {
@@ -43,7 +43,7 @@ struct SpeechDecoderOptions {
       at_least(1));
     v("p_dropout", p_dropout, "dropout of the input, attention and feed-forward", between(0, 1));
     v("p_dropout_out", p_dropout_out, "dropout of the output", between(0, 1));
-    v("apply_norm_out", apply_norm_out, "layer norm behind the last layer");
+    v("apply_norm_out", apply_norm_out, "layer norm after the last layer");
     v("use_learnable_pos_emb", use_learnable_pos_emb, "add a learned embedding of the position");
     v("max_length_causal_mask", max_length_causal_mask, "frames of the longest conversation",
       at_least(1));

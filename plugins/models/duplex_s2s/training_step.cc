@@ -46,21 +46,21 @@ PreparedBatch TrainingStep::prepare(const Batch& batch, EncoderOutput heard) {
   out.heard.features_BTH = out.heard.features_BTH.narrow(1, 0, width);
   out.heard.lengths_B = out.heard.lengths_B.to(at::kLong).clamp_max(width);
   code_lens_B = code_lens_B.to(at::kLong).clamp_max(width);
-  const at::Tensor tokens_BT = fit_width(batch.target_tokens_BT, width, ids.pad);
+  const at::Tensor tokens_BT = fit_columns(batch.target_tokens_BT, width, ids.pad);
   out.channels =
       make_channels(tokens_BT, codes_BTK.narrow(1, 0, width).to(at::kLong), ids, m_.speech_);
   if (m_.options_.text_shifts.any_of_agent()) {
-    // Only the text moves. The control codes mark where the agent's voice begins and ends.
+    // Moves only the text. Control codes mark where the agent's voice begins and ends.
     const at::Tensor moved_BT = shift_agent_text(tokens_BT, m_.options_.text_shifts, ids);
     out.channels.text_in_BT = moved_BT.narrow(1, 0, width - 1);
     out.channels.text_labels_BT = moved_BT.narrow(1, 1, width - 1);
   }
   out.input_lens_B = out.heard.lengths_B - 1;
   out.valid_lens_B = at::minimum(out.heard.lengths_B, code_lens_B) - 1;
-  // Audio labels are delayed by one frame, so the frame of a label is the one before its column.
+  // Audio labels are one frame late, so a label's frame is the one before its column.
   out.turn_mask_BT = agent_turn_mask(tokens_BT, ids).narrow(1, 0, width - 1);
   if (m_.user_text_ && batch.source_tokens_BT.defined()) {
-    out.user_labels_BT = shift_user_text(fit_width(batch.source_tokens_BT, width, ids.pad),
+    out.user_labels_BT = shift_user_text(fit_columns(batch.source_tokens_BT, width, ids.pad),
                                          m_.options_.text_shifts, ids);
   }
   return out;
@@ -94,12 +94,12 @@ Channels TrainingStep::with_history_noise(const Channels& channels) const {
   return noisy;
 }
 
-at::Tensor TrainingStep::told_words(const PreparedBatch& prepared, int64_t width) const {
+at::Tensor TrainingStep::true_words(const PreparedBatch& prepared, int64_t width) const {
   const double share = m_.options_.user_text.truth_share;
   if (share <= 0 || !prepared.user_labels_BT.defined()) return {};
   const at::Tensor labels_BT = prepared.user_labels_BT.narrow(1, 0, width);
-  const at::Tensor told = at::rand({labels_BT.size(0), 1}, labels_BT.options().dtype(at::kFloat));
-  return at::where(told.lt(share), labels_BT, -1);
+  const at::Tensor draws = at::rand({labels_BT.size(0), 1}, labels_BT.options().dtype(at::kFloat));
+  return at::where(draws.lt(share), labels_BT, -1);
 }
 
 at::Tensor TrainingStep::held_text(const PreparedBatch& prepared) const {
@@ -117,9 +117,9 @@ TrainingStep::States TrainingStep::states(const PreparedBatch& prepared, bool wi
                                 ? with_history_noise(prepared.channels)
                                 : prepared.channels;
   const int64_t width = channels.text_in_BT.size(1);
-  const at::Tensor told_BT = with_noise ? told_words(prepared, width) : at::Tensor();
+  const at::Tensor truth_BT = with_noise ? true_words(prepared, width) : at::Tensor();
   const DuplexModel::UserChannel user =
-      m_.user_channel(prepared.heard.features_BTH.narrow(1, 0, width), told_BT);
+      m_.user_channel(prepared.heard.features_BTH.narrow(1, 0, width), truth_BT);
   const at::Tensor x_BTH =
       m_.add_codes(m_.text_embedding(channels.text_in_BT), channels.audio_in_BTK) + user.frames_BTH;
   const at::Tensor hidden_BTH =
@@ -146,16 +146,9 @@ at::Tensor TrainingStep::valid_mask(const PreparedBatch& prepared) const {
 at::Tensor TrainingStep::text_row_weights(const PreparedBatch& prepared) const {
   const TokenLossWeights& by_kind = m_.options_.token_loss_weight;
   if (!m_.options_.mask_padding && by_kind.all_one()) return {};
-  at::Tensor weights = valid_mask(prepared).to(at::kFloat);
-  if (!by_kind.all_one()) {
-    const at::Tensor& labels = prepared.channels.text_labels_BT;
-    const SpecialIds& ids = m_.parts_.ids;
-    at::Tensor kind = at::full_like(weights, by_kind.text);
-    kind = at::where(labels.eq(ids.pad), by_kind.pad, kind);
-    kind = at::where(labels.eq(ids.bos), by_kind.bos, kind);
-    weights = weights * at::where(labels.eq(ids.eos), by_kind.eos, kind);
-  }
-  return weights.reshape({-1, 1});
+  return by_kind
+      .times(valid_mask(prepared).to(at::kFloat), prepared.channels.text_labels_BT, m_.parts_.ids)
+      .reshape({-1, 1});
 }
 
 at::Tensor TrainingStep::audio_row_weights(const PreparedBatch& prepared) const {
@@ -181,11 +174,11 @@ at::Tensor TrainingStep::audio_loss_sum(const at::Tensor& hidden_BTH,
   at::Tensor rows = hidden_BTH.flatten(0, 1);
   at::Tensor labels = prepared.channels.audio_labels_BTK.flatten(0, 1);
   at::Tensor weights = audio_row_weights(prepared);
-  if (weights.defined() && !rows.device().is_cpu()) {  // the host would wait for their number
+  if (weights.defined() && !rows.device().is_cpu()) {  // counting them would make the host wait
     return linear_cross_entropy(rows, m_.audio_head(), labels.contiguous(),
                                 weights.reshape({-1, 1}).expand_as(labels));
   }
-  if (weights.defined()) {  // frames that do not count cost nothing
+  if (weights.defined()) {  // leaves out frames without weight
     const at::Tensor kept = weights.flatten().nonzero().squeeze(-1);
     rows = rows.index_select(0, kept);
     labels = labels.index_select(0, kept);
@@ -222,17 +215,6 @@ LossTerms TrainingStep::losses(const PreparedBatch& prepared, const StageWeights
   if (!terms.total.defined()) throw no_loss_error();
   return terms;
 }
-
-namespace {
-
-void add_sum(MetricSums& sums, const std::string& name, const at::Tensor& values,
-             const at::Tensor& mask) {
-  auto& [sum, count] = sums[name];
-  sum += (values.to(at::kDouble) * mask).sum().item<double>();
-  count += mask.sum().item<double>();
-}
-
-}  // namespace
 
 MetricSums TrainingStep::sums(const PreparedBatch& prepared) {
   MetricSums sums;
@@ -298,22 +280,9 @@ BatchWeight DuplexModel::weigh(const Batch& batch) {
   return weight;
 }
 
-void DuplexModel::rest_frozen_parts() {
-  // As in NeMo, a part without trainable parameters runs in eval mode (dropout, batch statistics).
-  std::vector<Block*> parts = {&perception_.encoder(), parts_.llm.get()};
-  if (parts_.speech_decoder) parts.push_back(parts_.speech_decoder.get());
-  for (Block* part : parts) {
-    const auto parameters = part->named_parameters();
-    const bool trainable =
-        std::any_of(parameters.begin(), parameters.end(),
-                    [](const NamedTensor& p) { return p.tensor->requires_grad(); });
-    if (!trainable) part->train(false);
-  }
-}
-
 LossTerms DuplexModel::training_loss(const Batch& batch, const StepContext& context) {
   const StageWeights weights = stage_weights(options_, context.step);
-  rest_frozen_parts();
+  rest_frozen({&perception_.encoder(), parts_.llm.get(), parts_.speech_decoder.get()});
   TrainingStep step(*this);
   const PreparedBatch prepared = step.prepare(batch, weights.train_encoder);
   const bool local = options_.loss_normalization == "local" || context.loss_frames <= 0;

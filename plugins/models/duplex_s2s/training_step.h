@@ -19,14 +19,14 @@ struct PreparedBatch {
   at::Tensor input_lens_B;    // valid encoder frames minus one; their sum is NeMo's loss normalizer
   at::Tensor valid_lens_B;    // frames valid in both user and agent audio, minus one
   at::Tensor turn_mask_BT;    // labels inside the agent's turns
-  at::Tensor user_labels_BT;  // T frames, for the auxiliary head; undefined without one
+  at::Tensor user_labels_BT;  // T frames, for the auxiliary head; else undefined
 };
 
 class TrainingStep {
  public:
   explicit TrainingStep(DuplexModel& model) : m_(model) {}
   PreparedBatch prepare(const Batch& batch, bool encoder_gradients);
-  /// The same, from frames that are already computed.
+  /// The same from computed frames.
   PreparedBatch prepare(const Batch& batch, EncoderOutput heard);
   LossTerms losses(const PreparedBatch& prepared, const StageWeights& weights, double frames);
   MetricSums sums(const PreparedBatch& prepared);
@@ -39,9 +39,9 @@ class TrainingStep {
   at::Tensor input_embeds(const PreparedBatch& prepared);
 
  private:
-  /// The user's true words in some rows, -1 in the others; undefined without truth_share.
-  at::Tensor told_words(const PreparedBatch& prepared, int64_t width) const;
-  /// The last token of the text channel that is not PAD, [B, T-1]; undefined without text_hold.
+  /// The user's true words in some rows, else -1; undefined without truth_share.
+  at::Tensor true_words(const PreparedBatch& prepared, int64_t width) const;
+  /// The last token except PAD in the text channel, [B, T-1]; undefined without text_hold.
   at::Tensor held_text(const PreparedBatch& prepared) const;
   Channels with_history_noise(const Channels& channels) const;
   at::Tensor text_row_weights(const PreparedBatch& prepared) const;

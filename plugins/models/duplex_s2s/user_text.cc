@@ -26,14 +26,14 @@ at::Tensor UserTextHead::loss_sum(const at::Tensor& features_BTH, const at::Tens
 }
 
 HeardWords UserTextHead::words(const at::Tensor& features_BTH, const at::Tensor& embedding_VH,
-                               const SpecialIds& ids, const at::Tensor& told_BT) {
+                               const SpecialIds& ids, const at::Tensor& truth_BT) {
   at::Tensor heard;
   {
     const at::NoGradGuard no_grad;
     heard = at::softmax(head_(features_BTH).to(at::kFloat), -1);
-    if (told_BT.defined()) {
-      const at::Tensor words = at::one_hot(told_BT.clamp_min(0), heard.size(-1)).to(at::kFloat);
-      heard = at::where(told_BT.lt(0).unsqueeze(-1), heard, words);
+    if (truth_BT.defined()) {
+      const at::Tensor words = at::one_hot(truth_BT.clamp_min(0), heard.size(-1)).to(at::kFloat);
+      heard = at::where(truth_BT.lt(0).unsqueeze(-1), heard, words);
     }
     for (const int64_t silent : {ids.pad, ids.bos, ids.eos}) heard.select(-1, silent).zero_();
   }

@@ -21,11 +21,10 @@ class UserTextHead : public Block {
   /// features [B, T, H], labels [B, T] int64, mask [B, T] bool.
   at::Tensor loss_sum(const at::Tensor& features_BTH, const at::Tensor& labels_BT,
                       const at::Tensor& mask_BT, int64_t pad);
-  /// The predicted words as input of the language model. Carries no gradient to the head or the
-  /// encoder. `told_BT` (int64, may be undefined): word ids that replace the prediction where they
-  /// are not negative.
+  /// The predicted words as input of the language model, without a gradient to head or encoder.
+  /// `truth_BT` (int64, may be undefined): ids that replace the prediction if not negative.
   HeardWords words(const at::Tensor& features_BTH, const at::Tensor& embedding_VH,
-                   const SpecialIds& ids, const at::Tensor& told_BT = {});
+                   const SpecialIds& ids, const at::Tensor& truth_BT = {});
   /// Null unless the option `copy` is on.
   CopyAttention* copy() { return copy_ ? &*copy_ : nullptr; }
   at::Tensor logits(const at::Tensor& features_BTH) { return head_(features_BTH); }

@@ -68,7 +68,7 @@ std::map<std::string, at::Tensor> SttModel::reference_outputs(
     return outputs;
   }
   train(true);
-  rest_frozen_parts();
+  rest_frozen({&perception_.encoder(), parts_.llm.get()});
   TrainingStep step(*this);
   Tensors outputs;
   LossSums sums;

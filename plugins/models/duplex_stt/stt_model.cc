@@ -74,19 +74,8 @@ SttModel::SttModel(SttOptions options, SttParts parts)
       perception_(std::move(parts_.encoder), options_.modality_adapter,
                   parts_.llm->shape().hidden_size),
       embedding_scale_(embedding_scale_of(*parts_.llm)) {
-  // Embedding and head are siblings of the decoder, as in NeMo's checkpoints.
-  Block& llm = *parts_.llm;
-  Block* embedding = llm.find_block("embed_tokens");
-  Block* head = llm.find_block("lm_head");
-  S2S_ASSERT(embedding != nullptr, "every backbone names its embedding embed_tokens");
   if (options_.predict_user_text) add_user_channel();
-  llm.release_block("embed_tokens");
-  register_block("embed_tokens", *embedding);
-  register_block("llm", llm);
-  if (head != nullptr) {
-    llm.release_block("lm_head");
-    register_block("lm_head", *head);
-  }
+  register_language_model(*this, *parts_.llm);
   register_block("perception", perception_);
   if (!user_) return;
   register_block("embed_asr_tokens", user_->embedding);
@@ -155,18 +144,6 @@ at::Tensor SttModel::decoding_embeds(const at::Tensor& frames_BTH, const at::Ten
   const at::Tensor frames = frames_BTH * options_.duplex_user_channel_weight;
   const at::Tensor said = agent_embeds(agent_BT);
   return frames + (user_ ? said + user_embeds(user_BT) : said);
-}
-
-void SttModel::rest_frozen_parts() {
-  // As in NeMo, a part without trainable parameters runs in eval mode (dropout, batch statistics).
-  for (Block* part :
-       {static_cast<Block*>(&perception_.encoder()), static_cast<Block*>(parts_.llm.get())}) {
-    const auto parameters = part->named_parameters();
-    const bool trainable =
-        std::any_of(parameters.begin(), parameters.end(),
-                    [](const NamedTensor& p) { return p.tensor->requires_grad(); });
-    if (!trainable) part->train(false);
-  }
 }
 
 }  // namespace s2s::duplex_stt

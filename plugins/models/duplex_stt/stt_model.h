@@ -101,7 +101,6 @@ class SttModel : public Model,
   at::Tensor agent_embeds(const at::Tensor& agent_BT);
   at::Tensor user_embeds(const at::Tensor& user_BT);
   void add_user_channel();
-  void rest_frozen_parts();
   /// Adds the operations of `rows` rows with `width` positions in the language model.
   void add_flops(int64_t rows, int64_t width, BatchWeight& weight);
 

@@ -15,18 +15,6 @@
 
 namespace s2s::duplex_stt {
 
-/// Weights of a loss by kind of label.
-struct TokenLossWeights {
-  double pad = 1, bos = 1, eos = 1, text = 1;
-  bool all_one() const { return pad == 1 && bos == 1 && eos == 1 && text == 1; }
-  void visit(OptionVisitor& v) {
-    v("pad", pad, "weight of PAD labels", at_least(0));
-    v("bos", bos, "weight of BOS labels", at_least(0));
-    v("eos", eos, "weight of EOS labels", at_least(0));
-    v("text", text, "weight of all other labels", at_least(0));
-  }
-};
-
 /// Changes of the agent's logits in decoding, and rules for turns.
 struct DecodingOptions {
   double inference_pad_boost = 0, inference_bos_boost = 0, inference_eos_boost = 0;

@@ -13,12 +13,6 @@
 namespace s2s::duplex_stt {
 namespace {
 
-at::Tensor fit_width(const at::Tensor& tokens_BT, int64_t width, int64_t pad) {
-  const int64_t missing = width - tokens_BT.size(1);
-  if (missing <= 0) return tokens_BT.narrow(1, 0, width);
-  return at::constant_pad_nd(tokens_BT, {0, missing}, pad);
-}
-
 const at::Tensor* find(const Batch& batch, const std::string& name) {
   const auto found = batch.others.find(name);
   return found == batch.others.end() ? nullptr : &found->second;
@@ -73,7 +67,7 @@ PreparedBatch TrainingStep::prepare(const Batch& batch) {
     agent_lens_B = agent_lens_B + prompts.lens_B;
   }
   out.input_lens_B = frame_lens_B - 1;
-  agent_BT = fit_width(agent_BT, out.frames_BTH.size(1), ids.pad);
+  agent_BT = fit_columns(agent_BT, out.frames_BTH.size(1), ids.pad);
   out.agent_BT = shift_agent_text(agent_BT, options_.shifts, ids);
   if (has_user) {
     const int64_t width = std::min(agent_BT.size(1), user_BT.size(1));
@@ -96,14 +90,7 @@ PreparedBatch TrainingStep::prepare(const Batch& batch) {
 
 at::Tensor TrainingStep::label_weights(const at::Tensor& labels_BT,
                                        const at::Tensor& mask_BT) const {
-  const TokenLossWeights& by_kind = options_.token_loss_weight;
-  at::Tensor weights = mask_BT.to(at::kFloat);
-  if (by_kind.all_one()) return weights;
-  const SpecialIds& ids = m_.parts().ids;
-  at::Tensor kind = at::full_like(weights, by_kind.text);
-  kind = at::where(labels_BT.eq(ids.eos), by_kind.eos, kind);
-  kind = at::where(labels_BT.eq(ids.bos), by_kind.bos, kind);
-  return weights * at::where(labels_BT.eq(ids.pad), by_kind.pad, kind);
+  return options_.token_loss_weight.times(mask_BT.to(at::kFloat), labels_BT, m_.parts().ids);
 }
 
 at::Tensor TrainingStep::input_embeds(const PreparedBatch& prepared) {
@@ -175,13 +162,6 @@ LossTerms TrainingStep::terms(const LossSums& sums, double frames, double text_p
 
 namespace {
 
-void add_sum(MetricSums& sums, const std::string& name, const at::Tensor& values,
-             const at::Tensor& mask) {
-  auto& [sum, count] = sums[name];
-  sum += (values.to(at::kDouble) * mask).sum().item<double>();
-  count += mask.sum().item<double>();
-}
-
 void add_channel(MetricSums& sums, const std::string& channel, const CrossEntropyRows& rows,
                  const at::Tensor& labels_N, const at::Tensor& valid_N, int64_t pad) {
   const at::Tensor is_pad = labels_N.eq(pad);
@@ -249,7 +229,7 @@ BatchWeight SttModel::weigh(const Batch& batch) {
 }
 
 LossTerms SttModel::training_loss(const Batch& batch, const StepContext& context) {
-  rest_frozen_parts();
+  rest_frozen({&perception_.encoder(), parts_.llm.get()});
   TrainingStep step(*this);
   LossSums sums;
   double frames = 1;

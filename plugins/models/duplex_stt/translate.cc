@@ -48,10 +48,7 @@ Config translate_nemo(const Config& foreign) {
     const Config* value = model.find(key);
     if (value != nullptr && !value->is_null()) out[key] = *value;
   }
-  out["llm"] = translate_llm_config(required_key(foreign, "llm_config", "options"));
-  translate_perception(required_key(model, "perception", "model"), "fastconformer", out);
-  if (const Config* tokens = foreign.find("tokens")) out["tokens"] = *tokens;
-  out["loss_normalization"] = Config::scalar("local");
+  nemo::read_listener(foreign, out);
   return out;
 }
 

@@ -10,14 +10,6 @@
 namespace s2s::eartts {
 namespace {
 
-DecoderSpec mlp_spec(const CharEncoderOptions& options) {
-  DecoderSpec spec;
-  spec.shape.hidden_size = options.hidden_size;
-  spec.shape.intermediate_size = options.intermediate_size;
-  spec.activation = GateActivation::kGeluTanh;
-  return spec;
-}
-
 RotarySpec rotary_spec(const CharEncoderOptions& options) {
   RotarySpec spec;
   spec.theta = options.rope_theta;
@@ -25,6 +17,14 @@ RotarySpec rotary_spec(const CharEncoderOptions& options) {
 }
 
 }  // namespace
+
+DecoderSpec gelu_mlp_spec(int64_t hidden_size, int64_t intermediate_size) {
+  DecoderSpec spec;
+  spec.shape.hidden_size = hidden_size;
+  spec.shape.intermediate_size = intermediate_size;
+  spec.activation = GateActivation::kGeluTanh;
+  return spec;
+}
 
 CharAttention::CharAttention(const CharEncoderOptions& options)
     : options_(options),
@@ -56,7 +56,7 @@ at::Tensor CharAttention::operator()(const at::Tensor& x_NLH, const at::Tensor& 
   at::Tensor scores =
       at::matmul(query, key.transpose(2, 3)) / std::sqrt(options_.query_pre_attn_scalar);
   if (const auto cap = options_.attn_logit_softcapping) scores = (scores / *cap).tanh() * *cap;
-  // A subword may have no character: a finite number, so that its row is not NaN.
+  // A finite number, because a subword without characters would give NaN.
   const double least = std::numeric_limits<float>::lowest();
   at::Tensor weights = scores.to(at::kFloat).masked_fill(hidden_keys, least).softmax(-1);
   weights = at::dropout(weights, options_.attention_dropout, is_training());
@@ -70,7 +70,7 @@ CharLayer::CharLayer(const CharEncoderOptions& options)
       post_self_attn_layernorm_(options.hidden_size, options.rms_norm_eps, NormWeight::kAddedToOne),
       pre_feedforward_layernorm_(options.hidden_size, options.rms_norm_eps,
                                  NormWeight::kAddedToOne),
-      mlp_(mlp_spec(options)),
+      mlp_(gelu_mlp_spec(options.hidden_size, options.intermediate_size)),
       post_feedforward_layernorm_(options.hidden_size, options.rms_norm_eps,
                                   NormWeight::kAddedToOne) {
   register_block("pre_self_attn_layernorm", pre_self_attn_layernorm_);

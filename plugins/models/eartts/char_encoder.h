@@ -1,7 +1,7 @@
 #pragma once
-// An encoder of short sequences in which every position sees all others: transformers'
-// T5GemmaEncoderModel, without its table of embeddings.
-// Shape letters: N sequences, L positions, H width, D elements of a head.
+// An encoder of short sequences with attention between all positions: transformers'
+// T5GemmaEncoderModel without its embedding table. Shape letters: N sequences, L positions, H
+// width, D elements of a head.
 
 #include <memory>
 #include <vector>
@@ -12,11 +12,14 @@
 
 namespace s2s::eartts {
 
+/// The sizes of a gated MLP with tanh-approximated GELU.
+DecoderSpec gelu_mlp_spec(int64_t hidden_size, int64_t intermediate_size);
+
 class CharAttention : public Block {
  public:
   explicit CharAttention(const CharEncoderOptions& options);
   ~CharAttention() override;
-  /// x [N, L, H]; cos and sin [L, D]; hidden_keys [N, 1, 1, L] bool, true: no position sees it.
+  /// x [N, L, H]; cos and sin [L, D]; hidden_keys [N, 1, 1, L] bool, true: masked.
   at::Tensor operator()(const at::Tensor& x_NLH, const at::Tensor& cos_LD, const at::Tensor& sin_LD,
                         const at::Tensor& hidden_keys);
 

@@ -8,6 +8,7 @@
 #include "eartts_errors.h"
 #include "eartts_model.h"
 #include "s2s/nn/full_precision.h"
+#include "s2s/nn/rows.h"
 
 namespace s2s::eartts {
 namespace {
@@ -15,12 +16,7 @@ namespace {
 constexpr int64_t kSilentFrames = 2;  // at the end of a voice's prompt
 constexpr int64_t kFewestFrames = 3;
 
-/// [B, T] cut or padded to `width` columns.
-at::Tensor fitted(const at::Tensor& x_BT, int64_t width, int64_t value) {
-  return at::constant_pad_nd(x_BT, {0, width - x_BT.size(1)}, value);
-}
-
-/// The next column's values, with zeros in the last.
+/// Moves the columns one to the left, with zeros in the last one.
 at::Tensor one_earlier(const at::Tensor& x_BT) {
   return at::constant_pad_nd(x_BT.slice(1, 1), {0, 1}, 0);
 }
@@ -149,10 +145,10 @@ TtsInputs BatchMaker::prepare(const PromptedBatch& batch, Codec& codec) const {
   const at::Tensor frames_B = at::div(batch.audio_lens_B + (frame - 1), frame, "floor");
   const int64_t width = frames_B.max().item<int64_t>();
   TtsInputs inputs;
-  inputs.code_BTK = coded(fitted(batch.audio_BS, width * frame, 0), frames_B * frame, codec);
-  inputs.audio_mask_BT = fitted(batch.non_prompt_BT, width, 0);
-  const at::Tensor text_BT = fitted(batch.text_BT, width, ids_.pad);
-  // No code: in the first frame, and in the one that begins the speech.
+  inputs.code_BTK = coded(fit_columns(batch.audio_BS, width * frame, 0), frames_B * frame, codec);
+  inputs.audio_mask_BT = fit_columns(batch.non_prompt_BT, width, 0);
+  const at::Tensor text_BT = fit_columns(batch.text_BT, width, ids_.pad);
+  // The first frame and the first speech frame have no code.
   const at::Tensor first_B1 = inputs.audio_mask_BT.to(at::kLong).argmax(1, /*keepdim=*/true);
   const at::Tensor frame_T = at::arange(width, first_B1.options());
   const at::Tensor empty_BT = frame_T.eq(0).logical_or(frame_T.unsqueeze(0).eq(first_B1));

@@ -1,7 +1,7 @@
 #pragma once
-// What DuplexEARTTS makes of a batch: a prompt with the speaker's voice, codes, and shifted text.
-// Source: NeMo's DuplexEARTTSDataset.maybe_add_audio_prompt and DuplexEARTTS.prepare_inputs.
-// Shape letters: B batch, S samples, T frames, K books.
+// DuplexEARTTS's view of a batch: a prompt with the speaker's voice, codes, and shifted text.
+// Source: NeMo's DuplexEARTTSDataset.maybe_add_audio_prompt and DuplexEARTTS.prepare_inputs. Shape
+// letters: B batch, S samples, T frames, K books.
 
 #include <string>
 #include <utility>
@@ -13,7 +13,7 @@
 
 namespace s2s::eartts {
 
-/// How a prompt precedes the speech (keys of NeMo's data block).
+/// The prompt before the speech (keys of NeMo's data block).
 struct PromptOptions {
   bool add_audio_prompt = true;
   double audio_prompt_duration = 3.0;
@@ -27,7 +27,7 @@ struct PromptOptions {
   }
 };
 
-/// Audio and text of the agent behind a prompt.
+/// Audio and text of the agent after a prompt.
 struct PromptedBatch {
   at::Tensor audio_BS, audio_lens_B;  // at the codec's rate
   at::Tensor text_BT;                 // int64
@@ -40,23 +40,23 @@ class BatchMaker {
   BatchMaker(const PromptOptions& options, const SpecialIds& ids, const CodecShape& codec)
       : options_(options), ids_(ids), codec_(codec) {}
 
-  /// Frames of a voice in front of speech, and those that training adds.
+  /// Frames of a voice before speech, and those that training adds.
   int64_t voice_frames() const;
   int64_t prompt_frames() const { return options_.add_audio_prompt ? voice_frames() : 0; }
-  /// Adds prompts to the speech of a batch (target_audio, target_tokens). The voice is a piece of
-  /// others["audio_prompt"] (with audio_prompt_lens) or, without it, of one of the agent's turns,
-  /// chosen by the row's id and the step.
+  /// Adds prompts to the speech of a batch (target_audio, target_tokens). The voice is a part of
+  /// others["audio_prompt"] (with audio_prompt_lens), else of one of the agent's turns. The row's
+  /// id and the step select it.
   PromptedBatch with_prompts(const Batch& batch, int64_t step) const;
-  /// The voices of a batch's rows as they speak in validation, [B, S], and their lengths [B].
+  /// The voices of a batch's rows in validation, [B, S], and their lengths [B].
   std::pair<at::Tensor, at::Tensor> voices_of(const Batch& batch) const;
-  /// The tensors of a batch that NeMo's data set made. Errors: [eartts/batch].
+  /// Reads the tensors of a batch from NeMo's data set. Errors: [eartts/batch].
   static PromptedBatch from_nemo(const TensorMap& others);
-  /// The voice [S] as a prompt: a piece of its beginning at `start`, or repeated, with two silent
-  /// frames at the end.
+  /// The voice [S] as a prompt: a part from `start` on, or a repetition, with two silent frames at
+  /// the end.
   at::Tensor prompt_audio(const at::Tensor& voice_S, int64_t start) const;
   /// Inputs of a training step. `encode` runs the codec.
   TtsInputs prepare(const PromptedBatch& batch, Codec& codec) const;
-  /// Inputs that begin generation with the voices [B, S] of lengths [B]. Errors: [eartts/sizes].
+  /// Inputs that start generation with voices [B, S] of lengths [B]. Errors: [eartts/sizes].
   TtsInputs prompt_inputs(const at::Tensor& voice_BS, const at::Tensor& lengths_B,
                           Codec& codec) const;
 

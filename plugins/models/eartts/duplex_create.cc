@@ -2,6 +2,7 @@
 
 #include "duplex_model.h"
 #include "eartts_errors.h"
+#include "eartts_model.h"
 #include "s2s/nn/weights.h"
 
 namespace s2s::eartts {
@@ -27,7 +28,7 @@ void DuplexEarTtsOptions::visit(OptionVisitor& v) {
 
 namespace {
 
-/// Keys of NeMo's block that change results and are not there.
+/// Refuses unknown keys of NeMo's block that change results.
 void refuse_missing(const Config& model) {
   for (const char* key :
        {"text_eos_dropout_prob", "text_eos_duplicate_prob", "text_bos_dropout_prob",
@@ -89,13 +90,7 @@ Config translate_duplex_eartts(const Config& foreign) {
       if (const Config* found = data->find(key)) out["prompt"][key] = *found;
     }
   }
-  if (const Config* tokens = foreign.find("tokens")) {
-    out["tokens"] = *tokens;
-    if (const Config* pieces = tokens->find("pieces")) {
-      out["pieces"] = *pieces;
-      out["tokens"].erase("pieces");
-    }
-  }
+  read_tokens(foreign, out);
   if (const Config* size = foreign.find_path("llm_config.vocab_size")) {
     out["text_embedding"]["vocab_size"] = *size;
   }

@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "eartts_errors.h"
+#include "eartts_model.h"
 #include "s2s/nn/weights.h"
 
 namespace s2s::eartts {
@@ -150,12 +151,9 @@ std::map<std::string, at::Tensor> DuplexEarTts::reference_outputs(
     valid_BT1.select(1, 0).fill_(true);
     valid_BT1 = valid_BT1.unsqueeze(-1);
   }
-  return {{"code", prepared.code_BTK * valid_BT1},
-          {"hidden_states", losses.hidden_BTH * valid_BT1},
-          {"lm_loss", losses.end},
-          {"c_loss", losses.latent},
-          {"k_loss", losses.mixture},
-          {"loss", losses.total()}};
+  TensorMap outputs = reference_of(losses, valid_BT1);
+  outputs["code"] = prepared.code_BTK * valid_BT1;
+  return outputs;
 }
 
 }  // namespace s2s::eartts

@@ -1,7 +1,7 @@
 #pragma once
-// DuplexEarTts: speaks an agent's text channel with a given voice. The codec, and the speech model
-// that predicts its codes. Source: NeMo's DuplexEARTTS.
-// Shape letters: B batch, S samples, T frames, K books, N frames of text.
+// DuplexEarTts: a codec and a speech model that predicts its codes. Speaks an agent's text channel
+// with a given voice. Source: NeMo's DuplexEARTTS. Shape letters: B batch, S samples, T frames, K
+// books, N frames of text.
 
 #include <map>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace s2s::eartts {
 
-/// The table of a language model's text embeddings, which condition the speech. Not trained.
+/// A language model's table of text embeddings, which condition the speech. Not trained.
 struct TextEmbeddingOptions {
   std::optional<std::string> path;
   std::optional<int64_t> vocab_size;
@@ -24,7 +24,7 @@ struct TextEmbeddingOptions {
   }
 };
 
-/// The text channel of a text that is spoken alone. Source: NeMo's duplex_eartts_eval.py.
+/// The text channel of a text without a conversation. Source: NeMo's duplex_eartts_eval.py.
 struct TextChannelOptions {
   int64_t lead_frames = 25;
   int64_t frames_per_token = 5;
@@ -35,7 +35,7 @@ struct TextChannelOptions {
   }
 };
 
-/// The `model` block, except the keys that the trainer reads.
+/// The `model` block without the keys of the trainer.
 struct DuplexEarTtsOptions {
   TtsOptions tts_config;
   Config codec;
@@ -104,7 +104,7 @@ class DuplexEarTts : public Model, public SpeaksText, public RunsReferences {
 
  private:
   class Speech;
-  /// Gives the speech model the codec's books, unless a checkpoint did.
+  /// Sets the codec's books in the speech model, unless a checkpoint did.
   void bind_codec();
   PromptedBatch prompted(const Batch& batch, int64_t step) const;
   TtsInputs inputs_of_batch(const Batch& batch, int64_t step);

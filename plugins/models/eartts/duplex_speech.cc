@@ -1,4 +1,4 @@
-// DuplexEarTts speaks: frame by frame, from a voice and a text channel.
+// DuplexEarTts speaks frame by frame, given a voice and a text channel.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -25,7 +25,7 @@ class DuplexEarTts::Speech : public SpokenChannel {
     model.parts_.core->prompt_states(prompt, is_guided_, &state_);
     const int64_t last = prompt.code_BTK.size(1) - 1;
     step_.code_BTK = prompt.code_BTK.slice(1, last);
-    step_.text_BT = prompt.subword_ids_BT.slice(1, last);  // one step behind the text
+    step_.text_BT = prompt.subword_ids_BT.slice(1, last);  // one step after the text
   }
 
   at::Tensor push(const at::Tensor& text_BN) override {

@@ -7,7 +7,7 @@
 namespace s2s::eartts {
 
 Config translate_tts(Config block) {
-  // Keys of other parts of NeMo's configuration, and alternatives that are not chosen.
+  // Keys of other parts of NeMo's configuration, and unused alternatives.
   for (const char* key : {"optimizer", "lr_scheduler", "num_delay_speech_tokens"}) block.erase(key);
   for (const char* key : {"pretrained_text_name", "backbone_model_class", "backbone_config_class",
                           "force_no_audio_cond_latent_on_prompt"}) {
@@ -26,16 +26,20 @@ Config translate_generation(Config generation) {
   return generation;
 }
 
+void read_tokens(const Config& foreign, Config& out) {
+  const Config* const tokens = foreign.find("tokens");
+  if (tokens == nullptr) return;
+  out["tokens"] = *tokens;
+  if (const Config* pieces = tokens->find("pieces")) {
+    out["pieces"] = *pieces;
+    out["tokens"].erase("pieces");
+  }
+}
+
 Config translate_eartts(const Config& foreign) {
   const Config* const block = foreign.find("model");
   Config out = translate_tts(block == nullptr ? foreign : *block);
-  if (const Config* tokens = foreign.find("tokens")) {
-    out["tokens"] = *tokens;
-    if (const Config* pieces = tokens->find("pieces")) {
-      out["pieces"] = *pieces;
-      out["tokens"].erase("pieces");
-    }
-  }
+  read_tokens(foreign, out);
   if (const Config* generation = foreign.find("generation")) {
     out["generation"] = translate_generation(*generation);
   }

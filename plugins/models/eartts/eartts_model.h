@@ -1,6 +1,6 @@
 #pragma once
-// EarTts: EAR-TTS's speech model alone. It trains on batches that contain codes and conditions, by
-// NeMo's names (Batch::others). Shape letters: B batch, T frames, K books.
+// EarTts: only EAR-TTS's speech model. It trains on batches of codes and conditions with NeMo's
+// names (Batch::others). Shape letters: B batch, T frames, K books.
 
 #include <map>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace s2s::eartts {
 
-/// The `model` block, except the keys that the trainer reads.
+/// The `model` block without the keys of the trainer.
 struct EarTtsOptions {
   TtsOptions tts;
   TokenIdOptions tokens;
@@ -26,21 +26,23 @@ struct EarTtsOptions {
   }
 };
 
-/// The pieces that the options give, or the tokenizer's. Errors: [eartts/tokenizer] when the
-/// subword encoder needs them and there are none.
+/// The pieces of the options, else of the tokenizer. Errors: [eartts/tokenizer] if the subword
+/// encoder needs pieces and there are none.
 Vocabulary vocabulary_of(const std::vector<std::string>& pieces, const TokenIdOptions& tokens,
                          const Tokenizer* tokenizer, bool is_needed);
 
-/// Inputs of NeMo's forward, from tensors by its names. Errors: [eartts/batch].
+/// Inputs of NeMo's forward, from tensors with its names. Errors: [eartts/batch].
 TtsInputs inputs_of(const TensorMap& tensors);
-/// The recorded draws of a reference file; those it lacks are drawn.
+/// The recorded draws of a reference file. Draws those that it lacks.
 Draws draws_of(const TensorMap& tensors, const TtsOptions& options, const TtsInputs& inputs);
-/// The ids of a batch's rows, their numbers where it has none.
+/// The ids of a batch's rows, or their numbers.
 std::vector<std::string> row_ids(const Batch& batch, int64_t rows);
-/// The losses by NeMo's names.
+/// The losses with NeMo's names.
 LossTerms terms_of(const TtsLosses& losses, int64_t micro_batches);
 /// Losses of a batch in eval mode, as sums over its speech frames.
 MetricSums sums_of(TtsCore& core, const TtsInputs& inputs, const std::vector<std::string>& ids);
+/// The losses and hidden states of a training step, for reference files.
+TensorMap reference_of(const TtsLosses& losses, const at::Tensor& valid_BT1);
 /// Counts of a batch.
 BatchWeight weight_of(const TtsOptions& options, const at::Tensor& audio_mask_BT);
 
@@ -67,10 +69,13 @@ class EarTts : public Model, public RunsReferences {
   Sampling sampling_;
 };
 
-/// Options from NeMo's `tts_config` and from its generation_config. Errors: [model/translate].
+/// Reads NeMo's `tts_config` and generation_config. Errors: [model/translate].
 Config translate_tts(Config block);
 Config translate_generation(Config generation);
-/// Options of the model, from NeMo's block itself or {model, tokens, generation}.
+/// Copies the block `tokens` of a foreign config, with its `pieces` beside it.
+void read_tokens(const Config& foreign, Config& out);
+
+/// Reads NeMo's block, or {model, tokens, generation}.
 Config translate_eartts(const Config& foreign);
 std::unique_ptr<Model> create_eartts(const Config& model, const ModelContext& context);
 

@@ -7,7 +7,7 @@
 namespace s2s::eartts {
 namespace {
 
-/// [B, T, 1] bool: positions that are not padding.
+/// [B, T, 1] bool: positions without padding.
 at::Tensor valid_frames(const TensorMap& tensors, const TtsInputs& inputs) {
   const auto mask = tensors.find("attention_mask");
   const auto positions = tensors.find("position_ids");
@@ -58,6 +58,14 @@ at::Tensor continued(TtsCore& core, const TensorMap& tensors, const TtsInputs& i
 
 }  // namespace
 
+TensorMap reference_of(const TtsLosses& losses, const at::Tensor& valid_BT1) {
+  return {{"hidden_states", losses.hidden_BTH * valid_BT1},
+          {"lm_loss", losses.end},
+          {"c_loss", losses.latent},
+          {"k_loss", losses.mixture},
+          {"loss", losses.total()}};
+}
+
 std::map<std::string, at::Tensor> EarTts::reference_outputs(
     const std::map<std::string, at::Tensor>& inputs, bool training) {
   const TtsInputs batch = inputs_of(inputs);
@@ -65,11 +73,7 @@ std::map<std::string, at::Tensor> EarTts::reference_outputs(
   if (training) {
     train(true);
     const TtsLosses losses = core_->losses(batch, draws_of(inputs, options_.tts, batch));
-    return {{"hidden_states", losses.hidden_BTH * valid_BT1},
-            {"lm_loss", losses.end},
-            {"c_loss", losses.latent},
-            {"k_loss", losses.mixture},
-            {"loss", losses.total()}};
+    return reference_of(losses, valid_BT1);
   }
   std::map<std::string, at::Tensor> outputs;
   const at::Tensor states = core_->prompt_states(batch, sampling_.guidance > 0, nullptr);

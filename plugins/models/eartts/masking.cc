@@ -8,7 +8,7 @@
 namespace s2s::eartts {
 namespace {
 
-/// Mixes numbers to a seed (the finalizer of splitmix64).
+/// Mixes numbers into a seed (the finalizer of splitmix64).
 uint64_t mixed(uint64_t seed, uint64_t value) {
   uint64_t z = seed + 0x9E3779B97F4A7C15ULL * (value + 1);
   z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
@@ -25,14 +25,14 @@ uint64_t hash_of(const std::string& text) {
 
 enum Stream : uint64_t { kSource, kTarget, kDropout, kBooks, kUncond, kVoice };
 
-/// Numbers of one kind for all rows, [B, width].
+/// Numbers of one stream for all rows, [B, width].
 at::Tensor uniform(const std::vector<std::string>& ids, int64_t step, Stream stream,
                    int64_t width) {
   std::vector<at::Tensor> rows;
   for (const std::string& id : ids) {
     const uint64_t seed = mixed(mixed(hash_of(id), static_cast<uint64_t>(step)), stream);
     auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);
-    // In double, one number at a time: a row's beginning does not depend on its width.
+    // In double, one by one, so that a row's beginning does not depend on its width.
     rows.push_back(at::empty({width}, at::kDouble).uniform_(0, 1, generator));
   }
   return at::stack(rows).to(at::kFloat).clamp_max(1 - 1e-7);

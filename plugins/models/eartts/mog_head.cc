@@ -5,22 +5,16 @@
 #include <cmath>
 #include <limits>
 
+#include "char_encoder.h"
+
 namespace s2s::eartts {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kGumbelEps = 1e-8;
 
-DecoderSpec mlp_spec(int64_t hidden_size, const MogOptions& options) {
-  DecoderSpec spec;
-  spec.shape.hidden_size = hidden_size;
-  spec.shape.intermediate_size = options.intermediate_size;
-  spec.activation = GateActivation::kGeluTanh;
-  return spec;
-}
-
-/// Sets the logits of components that may not be drawn to minus infinity.
-/// Source: transformers' TopKLogitsWarper and TopPLogitsWarper.
+/// Sets the logits of excluded components to minus infinity. Source: transformers' TopKLogitsWarper
+/// and TopPLogitsWarper.
 at::Tensor keep_top(const at::Tensor& logits, const TopComponents& top) {
   if (top.count > 0) {
     const int64_t count = std::min(top.count, logits.size(-1));
@@ -42,7 +36,7 @@ at::Tensor gumbel_like(const at::Tensor& logits, const at::Generator& noise) {
 
 MogLayer::MogLayer(int64_t hidden_size, const MogOptions& options)
     : pre_norm_(hidden_size, options.eps, NormWeight::kAddedToOne),
-      mlp_(mlp_spec(hidden_size, options)),
+      mlp_(gelu_mlp_spec(hidden_size, options.intermediate_size)),
       post_norm_(hidden_size, options.eps, NormWeight::kAddedToOne) {
   register_block("pre_norm", pre_norm_);
   register_block("mlp", mlp_);

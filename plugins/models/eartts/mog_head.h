@@ -1,7 +1,7 @@
 #pragma once
-// The head of EAR-TTS: a mixture of Gaussians over latent frames.
-// Shape letters: B batch, T frames, H hidden, N components, R elements of a component's mean (the
-// low rank, else those of a latent), D elements of a latent.
+// The head of EAR-TTS: a mixture of Gaussians over latent frames. Shape letters: B batch, T frames,
+// H hidden, N components, R elements of a component's mean (the low rank, else D), D elements of a
+// latent.
 
 #include <memory>
 #include <vector>
@@ -27,17 +27,16 @@ class MogLayer : public BlockOf<> {
   RmsNorm post_norm_;
 };
 
-/// Parameters of the mixture. Means are in units of the standard deviation, and relative to the
-/// residual.
+/// Parameters of the mixture. Means are relative to the residual, in standard deviations.
 struct Mixture {
   at::Tensor logits_BTN;
   at::Tensor means_BTNR;
   at::Tensor residual_BTD;  // undefined: zero
-  at::Tensor log_std_BT1;   // of all components
+  at::Tensor log_std_BT1;   // shared by all components
 };
 
-/// Which component generation takes: one of the `count` most probable, or of the most probable that
-/// together have the `share` of the probability. A count of 1 is greedy.
+/// The components that generation draws from: the `count` most probable, or the most probable with
+/// a total probability of `share`. A count of 1 is greedy.
 struct TopComponents {
   int64_t count = 0;  // 0: by share
   double share = 1.0;
@@ -48,11 +47,10 @@ class MogHead : public Block {
   MogHead(int64_t hidden_size, int64_t latent_size, const MogOptions& options);
   ~MogHead() override;
   Mixture operator()(const at::Tensor& hidden_BTH);
-  /// Squared distance of every component's mean to `target`: [B, T, N] float32.
+  /// Squared distances of the components' means to `target`: [B, T, N] float32.
   at::Tensor distances(const at::Tensor& means_BTNR, const at::Tensor& target_BTD);
-  /// Mean [B, T, D] and log standard deviation [B, T, 1] of a component that is drawn. `guidance`
-  /// above 0: the rows of hidden are those with the condition, then those without. `noise`: of the
-  /// CPU.
+  /// Draws a component: its mean [B, T, D] and log standard deviation [B, T, 1]. With `guidance`
+  /// above 0, hidden has the rows with the condition, then those without. `noise`: of the CPU.
   std::pair<at::Tensor, at::Tensor> draw(const at::Tensor& hidden_BTH, double guidance,
                                          const TopComponents& top, const at::Generator& noise);
   int64_t num_predictions() const { return options_.num_predictions; }

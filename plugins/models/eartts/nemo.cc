@@ -1,11 +1,14 @@
-// NeMo's DuplexEARTTS: what its configuration and its checkpoints have.
+// Configuration and checkpoints of NeMo's DuplexEARTTS.
 
 #include "s2s/nemo.h"
+
+#include <ATen/ATen.h>
 
 #include <array>
 #include <filesystem>
 
 #include "duplex_model.h"
+#include "s2s/kinds/model_capabilities.h"
 
 namespace s2s::eartts {
 namespace {
@@ -28,7 +31,7 @@ constexpr std::array kKeys = {
     no_effect("model.tts_config.cas_config.backbone_config_class", "", "null"),
 };
 
-/// The block of the codec: codec_config and the file of pretrained_audio_codec.
+/// Reads the codec: codec_config and the file of pretrained_audio_codec.
 void read_codec(ConfigTranslation& translation) {
   Config& model = translation.config["model"];
   const Config* const found = model.find("codec_config");
@@ -47,8 +50,8 @@ void read_codec(ConfigTranslation& translation) {
   model.erase("pretrained_audio_codec");
 }
 
-/// A folder of this machine gives the tokenizer and, where the speech model reads them, the
-/// embeddings of the texts.
+/// Reads the tokenizer and, if the speech model needs them, the text embeddings from a local
+/// folder.
 void read_text_model(ConfigTranslation& translation) {
   Config& model = translation.config["model"];
   const Config* const found = model.find("pretrained_lm_name");
@@ -80,7 +83,7 @@ void read_class(ConfigTranslation& translation) {
   translation.take(kKeys);
 }
 
-/// The rate of the speech, which is the codec's wherever it is written.
+/// The sample rate of the speech, which is always the codec's.
 Config speech_rate(const ForeignExport& exported) {
   for (const char* key : {"model.codec.sample_rate", "data.target_sample_rate"}) {
     const Config* const rate = exported.config.find_path(key);
@@ -134,6 +137,12 @@ Config written_config(const ForeignExport& exported) {
   return out;
 }
 
+/// The ids that delay, end and begin the voice.
+void add_control_codes(const ForeignExport&, Model& model, TensorMap& tensors) {
+  const int64_t size = find_capability<HasCodec>(model)->codec().shape().codebook_size;
+  tensors["_control_codes"] = at::tensor({size + 2, size + 1, size}, at::kLong);
+}
+
 }  // namespace
 
 std::vector<ForeignClass> foreign_classes() {
@@ -141,7 +150,8 @@ std::vector<ForeignClass> foreign_classes() {
            .marks = {{"tts_config", MarkWeight::kOwn}},
            .tensors = {{{"tts_model."}, {"stt_model."}}},
            .read = read_class,
-           .write = written_config}};
+           .write = written_config,
+           .add_tensors = add_control_codes}};
 }
 
 }  // namespace s2s::eartts

@@ -11,7 +11,7 @@
 namespace s2s::eartts {
 namespace {
 
-/// UTF-8 characters of a text.
+/// The UTF-8 characters of a text.
 std::vector<std::string> characters(const std::string& text) {
   std::vector<std::string> found;
   for (const char byte : text) {
@@ -22,8 +22,8 @@ std::vector<std::string> characters(const std::string& text) {
   return found;
 }
 
-/// 1: the subword continues a word. One more for the padding subword.
-/// Source: NeMo's SubwordFlagEmbedding.
+/// 1: the subword continues a word. Includes the padding subword. Source: NeMo's
+/// SubwordFlagEmbedding.
 at::Tensor continuation_flags(const std::vector<std::string>& pieces) {
   std::vector<int64_t> flags;
   for (const std::string& piece : pieces) {
@@ -35,8 +35,7 @@ at::Tensor continuation_flags(const std::vector<std::string>& pieces) {
   return at::tensor(flags, at::kLong);
 }
 
-/// 1: begins a turn, 2: ends one. The largest id counts as padding.
-/// Source: NeMo's BOSEOSEmbedding.
+/// 1: begins a turn, 2: ends one. The largest id counts as padding. Source: NeMo's BOSEOSEmbedding.
 at::Tensor turn_flags(const Vocabulary& vocabulary) {
   std::vector<int64_t> flags(std::max<size_t>(vocabulary.pieces.size(), 1), 0);
   const auto last = static_cast<int64_t>(flags.size()) - 1;

@@ -10,14 +10,14 @@
 
 namespace s2s::eartts {
 
-/// Texts of all ids of a tokenizer, in the tokenizer's own form (word starts are marked).
+/// The texts of a tokenizer's ids, with its marks of word starts.
 struct Vocabulary {
   std::vector<std::string> pieces;
-  int64_t bos = -1, eos = -1;  // -1: the tokenizer has none
+  int64_t bos = -1, eos = -1;  // -1: none
 };
 
-/// The characters of every subword. A character is a subword of length one of the same vocabulary;
-/// its id is its rank among them. Other characters are left out.
+/// The characters of every subword: those that are subwords of the vocabulary. A character's id is
+/// its rank among them.
 struct SubwordCharacters {
   at::Tensor ids_VL;     // int64, padded with `count`; one more row for the padding subword
   at::Tensor lengths_V;  // int64
@@ -25,10 +25,10 @@ struct SubwordCharacters {
 };
 SubwordCharacters characters_of(const std::vector<std::string>& pieces);
 
-/// An embedding that is added by a flag of the id. Row 0 begins as zeros.
+/// An embedding by a flag of the id. Row 0 is initialized to zeros.
 class FlagEmbedding : public Block {
  public:
-  /// flags: by id, int64; ids beyond have the last one. Buffers are named as in NeMo's checkpoints.
+  /// flags: by id, int64; the last one is for larger ids. Buffers have NeMo's names.
   FlagEmbedding(at::Tensor flags, const std::string& flags_name, const std::string& table_name,
                 int64_t num_flags, int64_t hidden_size);
   ~FlagEmbedding() override;
@@ -47,7 +47,7 @@ class SubwordEncoder : public Block {
   SubwordEncoder(const SubwordOptions& options, const TtsOptions& model,
                  const Vocabulary& vocabulary, int64_t hidden_size);
   ~SubwordEncoder() override;
-  /// ids [B, T], mask [B, T] bool (true: has a text) -> [B, T, H]. Flags are added everywhere.
+  /// ids [B, T], mask [B, T] bool (true: has text) -> [B, T, H]. Adds flags at all positions.
   at::Tensor operator()(const at::Tensor& ids_BT, const at::Tensor& mask_BT);
 
  protected:

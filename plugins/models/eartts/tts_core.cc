@@ -8,13 +8,13 @@
 namespace s2s::eartts {
 namespace {
 
-/// NeMo divides the audio by this number, whatever the number of books is: its constructor gives
-/// the books to the parameter before (final_norm).
+/// NeMo divides by this number, whatever the number of books: its constructor passes the number of
+/// books as the previous parameter (final_norm).
 constexpr double kFusionDivisor = 31;
 constexpr double kFusionStd = 0.015;
 constexpr double kFusionEps = 1e-6;
 
-/// x [B, T] bool one frame later, with false in front.
+/// x [B, T] bool, moved one frame to the right, with false in front.
 at::Tensor one_later(const at::Tensor& x_BT) {
   return at::constant_pad_nd(x_BT.slice(1, 0, x_BT.size(1) - 1), {1, 0}, 0);
 }
@@ -59,7 +59,7 @@ TtsCore::TtsCore(const TtsOptions& options, std::unique_ptr<Backbone> backbone,
       marks_(hidden_size()),
       embed_code_(options.latent_size, hidden_size(), /*bias=*/false),
       mog_head_(hidden_size(), options.latent_size, options.mog_head_config) {
-  // It embeds no words, and predicts none.
+  // The backbone embeds and predicts no words.
   for (const char* part : {"embed_tokens", "lm_head"}) {
     if (backbone_->find_block(part) != nullptr) backbone_->release_block(part);
   }
@@ -101,7 +101,7 @@ void TtsCore::reset_buffers() {
   books_KCD_ = at::zeros({options_.num_quantizers, options_.codebook_size, options_.latent_size},
                          at::kFloat);
   if (!options_.use_audio_prompt_frozen_projection) return;
-  // Two random rotations around random factors of 0.4 to 2.5.
+  // Two random rotations around random factors from 0.4 to 2.5.
   auto generator = at::make_generator<at::CPUGeneratorImpl>(uint64_t{0});
   const auto rotation = [&] {
     const at::Tensor drawn = at::empty({hidden_size(), hidden_size()}).normal_(0, 1, generator);
@@ -122,7 +122,7 @@ bool TtsCore::has_books() const { return books_KCD_.ne(0).any().item<bool>(); }
 at::Tensor TtsCore::latents(const at::Tensor& code_BTK) const {
   at::Tensor sum_BTD;
   for (int64_t k = 0; k < code_BTK.size(-1); ++k) {
-    // The id behind the last code is an empty book.
+    // The id after the last code is an empty book.
     const at::Tensor table_CD = at::constant_pad_nd(books_KCD_[k], {0, 0, 0, 1});
     const at::Tensor row_BTD = at::embedding(table_CD, code_BTK.select(-1, k));
     sum_BTD = sum_BTD.defined() ? sum_BTD + row_BTD : row_BTD;

@@ -1,8 +1,7 @@
 #pragma once
-// The speech model of EAR-TTS: codes of past frames and text go in, the codec's next latent frame
-// comes out. Source: NeMo's RVQEARTTSModel.
-// Shape letters: B batch, T frames, K books, C codes of a book, D elements of a latent, H hidden,
-// U width of the context.
+// EAR-TTS's speech model: predicts the codec's next latent frame from codes of past frames and
+// text. Source: NeMo's RVQEARTTSModel. Shape letters: B batch, T frames, K books, C codes of a
+// book, D elements of a latent, H hidden, U width of the context.
 
 #include <memory>
 #include <optional>
@@ -14,14 +13,14 @@
 
 namespace s2s::eartts {
 
-/// A batch, by NeMo's names. Optional tensors may be undefined.
+/// A batch with NeMo's names. Optional tensors may be undefined.
 struct TtsInputs {
   at::Tensor code_BTK;         // int64; codebook_size: no code
   at::Tensor audio_mask_BT;    // bool, true: speech that is learned
   at::Tensor context_BTU;      // optional
   at::Tensor subword_ids_BT;   // optional, int64
-  at::Tensor subword_mask_BT;  // optional, bool; none: where the context is not zero
-  at::Tensor text_BT;          // of the context; the speech model does not read it
+  at::Tensor subword_mask_BT;  // optional, bool; default: where the context is not zero
+  at::Tensor text_BT;          // of the context; not read by the speech model
 };
 
 /// Combines text and audio by a learned gate. Source: NeMo's GatedProjectedSumRMSNorm.
@@ -37,7 +36,7 @@ class GatedFusion : public Block {
   RmsNorm final_norm_;
 };
 
-/// The vectors that mark the first frame of speech, and a condition that is dropped.
+/// Learned vectors for the first frame of speech and for a dropped condition.
 class Marks : public Block {
  public:
   explicit Marks(int64_t hidden_size);
@@ -54,14 +53,14 @@ struct TtsLosses {
   at::Tensor total() const { return end + latent + mixture; }
 };
 
-/// Which noise and components generation takes.
+/// How generation draws noise and components.
 struct Sampling {
   int64_t num_iter = 8;
   double guidance = 0;  // 0: no unconditional rows
   TopComponents top;
   double noise_scale = 1;
   uint64_t seed = 0;
-  /// A new stream of random numbers, on the CPU: equal on every device and rank.
+  /// A new random stream on the CPU, which is equal on every device and rank.
   at::Generator noise() const;
 };
 /// Errors: [eartts/top].
@@ -78,21 +77,21 @@ class TtsCore : public Block {
   int64_t hidden_size() const { return backbone_->shape().hidden_size; }
   /// The codec's books [K, C, D].
   void set_books(const at::Tensor& books_KCD);
-  /// False until set_books or a checkpoint gave it the codec's books.
+  /// True after set_books or a checkpoint has set the codec's books.
   bool has_books() const;
 
   TtsLosses losses(const TtsInputs& inputs, const Draws& draws);
-  /// States of frames whose codes are all known, without dropout. `guided`: the rows once more,
-  /// without their condition, behind the others. `state` may be null.
+  /// States of frames with known codes, without dropout. `guided`: also appends the rows without
+  /// their condition. `state` may be null.
   at::Tensor prompt_states(const TtsInputs& inputs, bool guided, SequenceState* state);
-  /// The states of frames behind `state`: code is what was generated for the frame before.
+  /// The states of the frames after `state`. code: generated for the previous frame.
   at::Tensor next_states(const TtsInputs& inputs, bool guided, SequenceState& state);
-  /// Codes [B, T, K] of frames from their states, round by round. With guidance, `hidden` has the
-  /// rows twice. `noise`: where the random numbers come from.
+  /// Generates codes [B, T, K] from states, in rounds. With guidance, `hidden` also has the rows
+  /// without their condition. `noise`: the random stream.
   at::Tensor generate(const at::Tensor& hidden_BTH, const Sampling& sampling,
                       const at::Generator& noise);
 
-  /// Our names differ from NeMo's in `marks` only.
+  /// Only `marks` has other names than in NeMo.
   NameMap checkpoint_names() const;
   ShardPlan configure_model(const MeshShape& mesh) const;
 

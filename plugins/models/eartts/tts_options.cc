@@ -5,7 +5,7 @@
 namespace s2s::eartts {
 namespace {
 
-/// Keys of T5GemmaModuleConfig that do not change an encoder of embeddings.
+/// Keys of T5GemmaModuleConfig without effect on an encoder of embeddings.
 const std::vector<std::string> kHarmlessKeys = {"vocab_size",
                                                 "max_position_embeddings",
                                                 "initializer_range",
@@ -26,7 +26,7 @@ const std::vector<std::string> kHarmlessKeys = {"vocab_size",
                                                 "architectures",
                                                 "transformers_version"};
 
-/// Refuses values of those keys that would change the result.
+/// Refuses values that would change the result.
 void check_char_encoder(const Config& encoder, const std::string& path) {
   const auto check = [&](const char* key, const std::string& expected, const auto& holds) {
     const Config* found = encoder.find(key);
@@ -131,7 +131,7 @@ Config backbone_node_of(const TtsOptions& options, const std::string& path) {
   if (!options.backbone_type) throw no_backbone_error(path);
   Config foreign = options.backbone_config.is_map() ? options.backbone_config : Config::map();
   foreign["model_type"] = Config::scalar(*options.backbone_type, true);
-  // The table of words is not used. NeMo's blocks leave its size to transformers' defaults.
+  // The embedding table is not used. NeMo's blocks leave its size to transformers.
   if (foreign.find("vocab_size") == nullptr) foreign["vocab_size"] = Config::scalar("151936");
   return translate_llm_config(foreign);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Options of the speech model inside EAR-TTS, under NeMo's names (`tts_config`).
+// Options of EAR-TTS's speech model, with NeMo's names (`tts_config`).
 
 #include <cstdint>
 #include <optional>
@@ -96,15 +96,15 @@ struct GenerationOptions {
   }
 };
 
-/// The options `cas_config`; none when it is null.
-/// Errors: [eartts/subword-encoder], those of reading options.
+/// The options `cas_config`; none if it is null. Errors: [eartts/subword-encoder], those of reading
+/// options.
 std::optional<SubwordOptions> subword_options_of(const Config& cas_config, const std::string& path);
 
-/// The option `llm` of the backbone: as it is, or from NeMo's backbone_type and backbone_config.
-/// Errors: [eartts/backbone].
+/// The backbone's options: `llm`, or from NeMo's backbone_type and backbone_config. Errors:
+/// [eartts/backbone].
 Config backbone_node_of(const TtsOptions& options, const std::string& path);
 
-/// Checks sizes that do not fit together. Errors: [eartts/sizes].
+/// Checks that the sizes are compatible. Errors: [eartts/sizes].
 void check(const TtsOptions& options, const std::string& path);
 
 }  // namespace s2s::eartts

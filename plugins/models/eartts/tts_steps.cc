@@ -12,8 +12,8 @@
 namespace s2s::eartts {
 namespace {
 
-/// Chooses `count` more books of every frame, each the nearest to what those before left of z.
-/// Source: NeMo's depthsum_encoding_step.
+/// Chooses `count` more books of every frame, each the nearest to the remainder of z. Source:
+/// NeMo's depthsum_encoding_step.
 void fill_books(const at::Tensor& books_KCD, at::Tensor rest_BTD, int64_t first, int64_t count,
                 at::Tensor& code_BTK) {
   for (int64_t k = first; k < first + count; ++k) {

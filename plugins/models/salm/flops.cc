@@ -6,8 +6,8 @@
 
 namespace s2s::salm {
 
-/// The decoder counts at every position with padding, the head where there are labels, and what is
-/// between encoder and decoder for every frame of audio.
+/// The decoder counts at every position including padding, the head at labels, and the layers
+/// between encoder and decoder at every audio frame.
 void SalmModel::add_flops(const SalmBatch& batch, const MixedRows& rows, BatchWeight& weight) {
   const BackboneShape& shape = parts_.llm->shape();
   const std::string head = shape.tied_head ? "embed_tokens." : "llm.lm_head.";

@@ -26,11 +26,11 @@ void check_audios(const std::vector<TextPrompt>& prompts, const RowIds& ids) {
 std::vector<int64_t> without_padding(const at::Tensor& ids_T, int64_t pad) {
   const std::vector<int64_t> ids = to_vector(ids_T);
   const auto first = std::find_if(ids.begin(), ids.end(), [pad](int64_t id) { return id != pad; });
-  if (first == ids.end()) return {pad};  // something has to begin
+  if (first == ids.end()) return {pad};  // generation needs an input
   return {first, ids.end()};
 }
 
-/// The prompts as NeMo's data set would make a batch of them.
+/// The batch that NeMo's data set would make of these prompts.
 SalmBatch batch_of(const std::vector<TextPrompt>& prompts, int64_t pad, at::Device device) {
   int64_t width = 1, num_samples = 0;
   std::vector<at::Tensor> audios;
@@ -79,7 +79,7 @@ std::vector<PromptEmbeddings> SalmModel::embedded(const std::vector<TextPrompt>&
     const at::Tensor row_LH = prepared.embeds_BLH[static_cast<int64_t>(i)];
     PromptEmbeddings& prompt = embedded.emplace_back();
     prompt.x_TH = row_LH.narrow(0, 0, prepared.rows.lengths[i]);
-    // As NeMo: repetition penalties see the prompt only where it has no audio.
+    // As NeMo: repetition penalties see only prompts without audio.
     if (prompts[i].audios_S.empty()) prompt.ids = prompts[i].ids;
   }
   return embedded;

@@ -12,12 +12,12 @@ namespace {
 
 constexpr int64_t kNoLabel = -100;
 
-/// One row: sources and, aligned with them, the ids that are to be predicted there.
+/// One row: sources, and the ids to predict at the same positions.
 struct Row {
   std::vector<int64_t> sources, targets;
 };
 
-/// Gives each tag the frames of the next audio.
+/// Assigns each tag the frames of the next audio.
 class AudioFrames {
  public:
   AudioFrames(const std::vector<int64_t>& counts, int64_t first_source)
@@ -55,7 +55,7 @@ Row make_row(const int64_t* ids, const bool* mask, int64_t begin, int64_t row_be
   return row;
 }
 
-/// The first column that is not PAD; an empty row keeps its last column, as in NeMo.
+/// The first column that is not PAD. An empty row keeps its last column, as in NeMo.
 int64_t first_column(const int64_t* ids, int64_t width, int64_t pad) {
   const int64_t* const found =
       std::find_if(ids, ids + width, [pad](int64_t id) { return id != pad; });

@@ -7,13 +7,13 @@
 namespace s2s::salm {
 namespace {
 
-/// The id of the tag. NeMo adds the tag to the tokenizer, so that its id may lie behind the
-/// embedding; it is never embedded. Without a tokenizer: the first id behind the vocabulary.
+/// The id of the tag. NeMo adds the tag to the tokenizer, so its id may exceed the embedding; it is
+/// never embedded. Without a tokenizer: the first id after the vocabulary.
 int64_t tag_id(const SalmOptions& options, const Tokenizer* tokenizer, int64_t vocab_size) {
   if (options.tokens.audio_locator_tag) return *options.tokens.audio_locator_tag;
   if (tokenizer == nullptr) return vocab_size;
   const std::vector<int64_t> ids = tokenizer->encode(options.audio_locator_tag);
-  if (ids.empty()) return vocab_size;  // a stand-in, with which models are only described
+  if (ids.empty()) return vocab_size;  // a placeholder: this is a meta model
   if (ids.size() != 1)
     throw tag_error(options.audio_locator_tag, std::to_string(ids.size()) + " tokens");
   return ids.front();
@@ -27,23 +27,22 @@ int64_t chosen_id(const std::optional<int64_t>& asked, int64_t known, const std:
                   std::to_string(vocab_size));
 }
 
-/// The tokenizer's ids. A SALM has no text channel: prompts are padded and answers end, and only
-/// some prompt formats have a BOS. Errors: [tokenizer/special-ids] for those that are missing.
+/// The tokenizer's ids. SALM has no text channel: it needs PAD and EOS, and BOS only for some
+/// prompt formats. Errors: [tokenizer/special-ids] for missing ids.
 SpecialIds known_ids(const SalmTokenOptions& asked, const Tokenizer* tokenizer) {
   if (tokenizer == nullptr) return {};
   const SpecialIds known = tokenizer->known_special_ids();
-  const bool has_all = (asked.eos || known.eos >= 0) && known.pad >= 0;  // data pad with it, too
+  const bool has_all = (asked.eos || known.eos >= 0) && known.pad >= 0;  // data also use PAD
   if (has_all) return known;
-  if (known.bos >= 0) tokenizer->special_ids();  // its message proposes an id of the files
+  if (known.bos >= 0) tokenizer->special_ids();  // throws, and suggests an id
   const bool has_eos = known.eos >= 0;
   throw no_id_error(has_eos ? "pad" : "eos", has_eos
                                                  ? "prompts of different lengths are padded with it"
                                                  : "answers end with it");
 }
 
-/// Builds the parts that the options name and checks that they are compatible.
-/// Errors: those of the parts, and [model/part-missing], [model/token-id], [model/vocabulary],
-/// [model/sample-rate], [salm/tag].
+/// Builds the configured parts and checks that they are compatible. Errors: those of the parts,
+/// [model/part-missing], [model/token-id], [model/vocabulary], [model/sample-rate], [salm/tag].
 SalmParts build_parts(const SalmOptions& options, const Config& model,
                       const ModelContext& context) {
   SalmParts parts;
@@ -63,9 +62,9 @@ SalmParts build_parts(const SalmOptions& options, const Config& model,
   parts.ids.pad = chosen_id(options.tokens.pad, known.pad, "pad", vocab_size);
   parts.ids.tag = tag_id(options, context.tokenizer, vocab_size);
   parts.ids.tag_text = options.audio_locator_tag;
-  const bool has_tag_behind = parts.ids.tag == vocab_size && context.tokenizer != nullptr &&
-                              context.tokenizer->vocab_size() == vocab_size + 1;
-  if (!has_tag_behind) check_vocabulary(context.tokenizer, vocab_size);
+  const bool has_tag_after = parts.ids.tag == vocab_size && context.tokenizer != nullptr &&
+                             context.tokenizer->vocab_size() == vocab_size + 1;
+  if (!has_tag_after) check_vocabulary(context.tokenizer, vocab_size);
   return parts;
 }
 

@@ -25,7 +25,7 @@ Batch batch_of(const Inputs& inputs) {
   return batch;
 }
 
-/// `first` where the file has it, else `second`.
+/// `first` if the file has it, else `second`.
 const at::Tensor& either(const Inputs& inputs, const char* first, const char* second) {
   const auto found = inputs.find(first);
   return found == inputs.end() ? inputs.at(second) : found->second;
@@ -36,7 +36,7 @@ int64_t number(const Inputs& inputs, const char* name, int64_t absent) {
   return found == inputs.end() ? absent : found->second.item<int64_t>();
 }
 
-/// Rows as one tensor [B, N], PAD behind a row's end.
+/// Rows as one tensor [B, N], padded with PAD.
 at::Tensor rows_of(const std::vector<std::vector<int64_t>>& answers, int64_t pad) {
   size_t width = 0;
   for (const std::vector<int64_t>& tokens : answers) width = std::max(width, tokens.size());
@@ -86,7 +86,7 @@ Inputs SalmModel::reference_outputs(const Inputs& inputs, bool training) {
             {"val_acc", at::scalar_tensor(judged.at("acc"))}};
   }
   train(true);
-  rest_frozen_parts();
+  rest_frozen({&perception_.encoder(), parts_.llm.get()});
   SalmBatch batch{inputs.at("audios"), inputs.at("audio_lens"), inputs.at("input_ids"),
                   inputs.at("loss_mask")};
   if (const auto texts = inputs.find("transcripts"); texts != inputs.end()) {
@@ -136,8 +136,7 @@ void SalmModel::add_perception_names(NameMap& names) const {
 }
 
 NameMap SalmModel::checkpoint_names() const {
-  // Our names equal NeMo's, except inside the language model: there they are transformers', and
-  // PEFT's around adapters.
+  // Names equal NeMo's, except in the language model: transformers' there, PEFT's at adapters.
   NameMap names;
   bool has_adapters = false;
   parts_.llm->for_each_block([&](const std::string& path, Block& block) {

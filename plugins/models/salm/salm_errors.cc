@@ -41,7 +41,7 @@ Error no_id_error(const std::string& name, const std::string& reason) {
 Error decoder_of_chunks_error() {
   return config_error("salm/asr-decoder",
                       "model.asr_decoder together with model.encoder_chunk_size_seconds\n"
-                      "  expected: one of the two, because the decoder hears whole audios");
+                      "  expected: one of the two, because the decoder transcribes whole audios");
 }
 
 Error sampled_beams_error(int64_t num_beams, double temperature) {

@@ -8,10 +8,10 @@
 
 namespace s2s::salm {
 
-/// Audios and their places in one row, or in all rows of a batch.
+/// The numbers of audios and of tags in one row, or in all rows of a batch.
 struct AudioCount {
   std::string place;  // "row 2 of the batch", "the prompt"
-  std::string tag;    // how a place is written
+  std::string tag;    // the tag's text
   int64_t places = 0;
   int64_t audios = 0;
 };
@@ -19,9 +19,9 @@ struct AudioCount {
 Error audio_count_error(const AudioCount& count);
 Error tag_error(const std::string& tag, const std::string& found);
 Error no_batch_tensor_error(const std::string& name);
-/// The tokenizer lacks "pad" or "eos", for this reason.
+/// The tokenizer lacks "pad" or "eos". `reason`: why it is needed.
 Error no_id_error(const std::string& name, const std::string& reason);
-/// model.asr_decoder together with encoder_chunk_size_seconds.
+/// model.asr_decoder and encoder_chunk_size_seconds are both set.
 Error decoder_of_chunks_error();
 Error sampled_beams_error(int64_t num_beams, double temperature);
 

@@ -40,13 +40,7 @@ SalmModel::SalmModel(SalmOptions options, SalmParts parts)
                   parts_.llm->shape().hidden_size),
       chunks_(chunk_sizes(options_.encoder_chunk_size_seconds, options_.encoder_min_chunk_seconds,
                           perception_.encoder().sample_rate_hz())) {
-  // The embedding is a sibling of the decoder, as in NeMo's checkpoints.
-  Block& llm = *parts_.llm;
-  Block* const embedding = llm.find_block("embed_tokens");
-  S2S_ASSERT(embedding != nullptr, "every backbone names its embedding embed_tokens");
-  llm.release_block("embed_tokens");
-  register_block("embed_tokens", *embedding);
-  register_block("llm", llm);
+  register_language_model(*this, *parts_.llm, /*with_head=*/false);
   register_block("perception", perception_);
   if (parts_.asr_decoder) register_block("asr_decoder", *parts_.asr_decoder);
 }
@@ -60,7 +54,7 @@ int64_t SalmModel::source_sample_rate_hz() const { return perception_.encoder().
 at::Tensor SalmModel::frames(const SalmBatch& batch, const std::vector<int64_t>& audio_lens) {
   if (!audio_lens.empty()) return encode_audios(perception_, batch.audios_AS, audio_lens, chunks_);
   const bool was_training = perception_.is_training();
-  perception_.train(false);  // silence changes no statistics
+  perception_.train(false);  // silence must not change statistics
   const int64_t num_samples = source_sample_rate_hz() / 2;
   const at::Tensor silence = at::zeros(
       {1, num_samples}, at::TensorOptions(at::kFloat).device(batch.input_ids_BT.device()));
@@ -69,7 +63,7 @@ at::Tensor SalmModel::frames(const SalmBatch& batch, const std::vector<int64_t>&
   return features_TH.narrow(0, 0, 0);
 }
 
-/// Rows of the table that `rows` was made for: text, then audio, then padding.
+/// The rows of the table (MixedRows): text, then audio, then padding.
 SalmModel::Prepared SalmModel::mixed(const SalmBatch& batch, MixedRows rows,
                                      const at::Tensor& text_NH, const at::Tensor& frames_TH) const {
   const int64_t width = text_NH.size(1);
@@ -112,19 +106,7 @@ at::Tensor SalmModel::loss_sum(const Labeled& labeled) {
   return linear_cross_entropy(labeled.hidden_NH, head(), labeled.labels_N1);
 }
 
-void SalmModel::rest_frozen_parts() {
-  // As in NeMo, a part without trainable parameters runs in eval mode (dropout, batch statistics).
-  for (Block* part :
-       {static_cast<Block*>(&perception_.encoder()), static_cast<Block*>(parts_.llm.get())}) {
-    const auto parameters = part->named_parameters();
-    const bool trainable =
-        std::any_of(parameters.begin(), parameters.end(),
-                    [](const NamedTensor& p) { return p.tensor->requires_grad(); });
-    if (!trainable) part->train(false);
-  }
-}
-
-/// The texts of an ASR decoder are not heard for it: their positions do not count.
+/// Does not run the ASR decoder, so positions of its texts are not counted.
 BatchWeight SalmModel::weigh(const Batch& batch) {
   const SalmBatch read = read_batch(batch);
   const std::vector<int64_t> audio_lens = to_vector(read.audio_lens_A);
@@ -142,7 +124,7 @@ BatchWeight SalmModel::weigh(const Batch& batch) {
 }
 
 LossTerms SalmModel::training_loss(const Batch& batch, const StepContext& context) {
-  rest_frozen_parts();
+  rest_frozen({&perception_.encoder(), parts_.llm.get()});
   const Prepared prepared = prepare(read_batch(batch), true);
   const at::Tensor hidden_BLH = (*parts_.llm)(prepared.embeds_BLH, SequenceInfo{});
   const bool local = options_.loss_normalization == "local" || context.loss_frames <= 0;
@@ -162,7 +144,7 @@ MetricSums SalmModel::evaluate(const Batch& batch) {
   const double right = found.predicted_NK.eq(rows.labels_N1).sum().item<double>();
   const double loss = found.loss_NK.sum().item<double>();
   const auto count = static_cast<double>(prepared.rows.num_labels);
-  if (options_.loss_normalization == "local" && count > 0) {  // NeMo: a mean of batches' means
+  if (options_.loss_normalization == "local" && count > 0) {  // as NeMo: the mean of batches' means
     return {{"loss", {loss / count, 1}}, {"acc", {right / count, 1}}};
   }
   return {{"loss", {loss, count}}, {"acc", {right, count}}};
@@ -173,7 +155,7 @@ std::vector<std::string> SalmModel::metric_names() const { return {"loss", "acc"
 Batch SalmModel::probe_batch(const ProbeBatch& shape) {
   const auto rate_hz = static_cast<double>(source_sample_rate_hz());
   const int64_t num_samples = std::max<int64_t>(1, std::llround(shape.duration_s * rate_hz));
-  // NeMo's OOMptimizer: three audio frames for each text token.
+  // As NeMo's OOMptimizer: three audio frames per text token.
   const int64_t frames = perception_.output_frames(num_samples);
   const int64_t tokens = shape.tokens > 0 ? shape.tokens : std::max<int64_t>(2, frames / 3);
   const at::TensorOptions floats(at::kFloat);

@@ -1,7 +1,7 @@
 #pragma once
-// SalmModel: a language model that hears. The frames of each audio take the place of a tag in a
-// prompt; the model predicts the text of the answers. Results follow NeMo's SALM. Shape letters: B
-// rows, A audios, S samples, T ids, L positions, H hidden, V vocabulary.
+// SalmModel: a language model with audio input. The frames of each audio replace a tag in a prompt,
+// and the model predicts the text of the answer. Results follow NeMo's SALM. Shape letters: B rows,
+// A audios, S samples, T ids, L positions, H hidden, V vocabulary.
 
 #include <map>
 #include <memory>
@@ -22,23 +22,23 @@ namespace s2s::salm {
 struct SalmParts {
   std::unique_ptr<Backbone> llm;
   std::unique_ptr<Encoder> encoder;
-  std::unique_ptr<TransducerDecoder> asr_decoder;  // null: there is none
+  std::unique_ptr<TransducerDecoder> asr_decoder;  // null: none
   const Tokenizer* tokenizer = nullptr;            // may be null with explicit ids
   int64_t eos = -1;
   RowIds ids;
 };
 
-/// A batch by NeMo's names (Batch::others): audios [A, S], audio_lens [A], input_ids [B, T] and
-/// loss_mask [B, T], ids padded on the left. Reference files may have transcripts.
+/// A batch with NeMo's names (Batch::others): audios [A, S], audio_lens [A], input_ids [B, T] and
+/// loss_mask [B, T]; ids are left padded. Reference files may have transcripts.
 struct SalmBatch {
   at::Tensor audios_AS, audio_lens_A, input_ids_BT, loss_mask_BT;
-  /// Ids behind the audios, -1 behind them [A, W]; undefined: what the ASR decoder hears.
+  /// Ids of each audio's text [A, W], padded with -1; undefined: the ASR decoder's output.
   at::Tensor transcripts_AW = {};
 };
 
-/// input_ids to embed; those of the places of audios are not used.
+/// input_ids to embed. Those of tags are not used.
 at::Tensor text_ids(const SalmBatch& batch, const RowIds& ids);
-/// The rows of input_ids with their audios. A row of PAD alone is one PAD.
+/// The rows of input_ids with their audios. A row of only PAD becomes one PAD.
 std::vector<TextPrompt> split_prompts(const SalmBatch& batch, const RowIds& ids);
 
 class SalmModel : public Model,
@@ -74,37 +74,36 @@ class SalmModel : public Model,
   Batch probe_batch(const ProbeBatch& shape) override;
 
  private:
-  /// Inputs of the language model and labels.
+  /// Inputs of the language model, with labels.
   struct Prepared {
     at::Tensor embeds_BLH;
     MixedRows rows;
     std::vector<std::vector<int64_t>> asr_labels;  // of each audio, with an ASR decoder
   };
   Prepared prepare(const SalmBatch& batch, bool for_training);
-  /// With an ASR decoder: the ids of each audio's text stand behind its frames.
+  /// With an ASR decoder: the ids of each audio's text follow its frames.
   Prepared prepare_with_text(const SalmBatch& batch, bool for_training);
   Prepared mixed(const SalmBatch& batch, MixedRows rows, const at::Tensor& text_NH,
                  const at::Tensor& frames_TH) const;
   /// The ids of ">> text <<" for each audio.
   std::vector<std::vector<int64_t>> transcripts(const SalmBatch& batch,
                                                 const std::vector<std::vector<int64_t>>& labels);
-  /// The positions that have labels: their hidden states [N, H] and labels [N, 1].
+  /// The positions with labels: hidden states [N, H] and labels [N, 1].
   struct Labeled {
     at::Tensor hidden_NH, labels_N1;
   };
   Labeled labeled(const Prepared& prepared, const at::Tensor& hidden_BLH) const;
   at::Tensor loss_sum(const Labeled& labeled);
-  /// The frames of all audios [T, H]; of a batch without audio none, but the perception runs all
-  /// the same, because ranks of a sharded model run it together.
+  /// The frames of all audios [T, H]. Runs the perception even without audio, because the ranks of
+  /// a sharded model run it together.
   at::Tensor frames(const SalmBatch& batch, const std::vector<int64_t>& audio_lens);
-  void rest_frozen_parts();
   void add_flops(const SalmBatch& batch, const MixedRows& rows, BatchWeight& weight);
-  /// Prompts as the language model gets them. transcripts_AW: of SalmBatch.
-  /// Errors: [salm/audio-count].
+  /// Prompts as input of the language model. transcripts_AW: as in SalmBatch. Errors:
+  /// [salm/audio-count].
   std::vector<PromptEmbeddings> embedded(const std::vector<TextPrompt>& prompts,
                                          const at::Tensor& transcripts_AW = {});
   std::vector<int64_t> end_tokens(const TextGenerationOptions& options) const;
-  /// The head, with the family's cap on logits.
+  /// The head, with the family's soft cap.
   HeadWeight head();
   void add_perception_names(NameMap& names) const;
   at::Tensor generated(const std::map<std::string, at::Tensor>& inputs, int64_t num_beams);

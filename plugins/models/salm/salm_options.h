@@ -1,6 +1,6 @@
 #pragma once
-// Options of SALM, the speech-augmented language model: the `model` block of a config, except the
-// keys that the trainer reads. Names follow NeMo's speechlm2 where it has the option.
+// Options of SALM, the speech-augmented language model: the `model` block without the keys of the
+// trainer. Names follow NeMo's speechlm2 where it has the option.
 
 #include <optional>
 #include <string>
@@ -55,14 +55,14 @@ struct SalmOptions {
       "NeMo)",
       one_of({"global", "local"}));
     v("asr_decoder", asr_decoder,
-      "ASR decoder whose text stands behind each audio (NeMo's SALMWithAsrDecoder)");
+      "ASR decoder whose text follows each audio (NeMo's SALMWithAsrDecoder)");
     v("asr_transcript_drop_prob", asr_transcript_drop_prob,
       "share of these texts that a training step leaves empty", between(0, 1));
   }
 };
 
 /// Converts a NeMo speechlm2 configuration, {model, llm_config, tokens}, to options of the
-/// reference mode. Errors: [model/translate] for keys that change the result and are not supported.
+/// reference mode. Errors: [model/translate] for unsupported keys that change the result.
 Config translate_nemo(const Config& foreign);
 /// NeMo's SALM and its variants.
 std::vector<ForeignClass> foreign_classes();

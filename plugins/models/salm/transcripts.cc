@@ -1,4 +1,4 @@
-// SALM with the text that an ASR decoder hears, behind each audio.
+// SALM with the text of an ASR decoder after each audio.
 // Source: NeMo speechlm2 models/salm_asr_decoder.py prepare_inputs, generate.
 
 #include <ATen/ATen.h>
@@ -49,7 +49,7 @@ SalmModel::Prepared SalmModel::prepare_with_text(const SalmBatch& batch, bool fo
   for (const std::vector<int64_t>& ids : texts) {
     more_ids.insert(more_ids.end(), ids.begin(), ids.end());
   }
-  // One call for all ids: ranks of a sharded model embed together.
+  // Embeds all ids in one call, because the ranks of a sharded model embed together.
   const at::Tensor ids_BT = text_ids(batch, parts_.ids);
   const at::Tensor all_N =
       at::cat({ids_BT.flatten(), at::tensor(more_ids, at::kLong).to(ids_BT.device())});

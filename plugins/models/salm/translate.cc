@@ -22,7 +22,7 @@ Config written_config(const ForeignExport& exported) {
   }
   Config out = nemo::listener(exported);
   nemo::copy(model, out, {"audio_locator_tag", "prompt_format", "encoder_chunk_size_seconds"});
-  out["prompt_format"];  // NeMo's generate asks for the key
+  out["prompt_format"];  // NeMo's generate needs the key
   if (nemo::is_set(model.find_path("lora.r"))) {
     out["lora"] = nemo::lora(*model.find("lora"));
     if (out.find("prevent_freeze_params") == nullptr) {
@@ -36,17 +36,13 @@ Config written_config(const ForeignExport& exported) {
 
 Config translate_nemo(const Config& foreign) {
   const Config& model = required_key(foreign, "model", "options");
-  const Config& perception = required_key(model, "perception", "model");
   Config out = Config::map();
-  out["llm"] = translate_llm_config(required_key(foreign, "llm_config", "options"));
-  translate_perception(perception, "fastconformer", out);
-  if (const Config* tokens = foreign.find("tokens")) out["tokens"] = *tokens;
+  nemo::read_listener(foreign, out);
   for (const char* key : {"audio_locator_tag", "encoder_chunk_size_seconds", "prompt_format",
                           "asr_decoder", "asr_transcript_drop_prob"}) {
     if (const Config* value = model.find(key)) out[key] = *value;
   }
-  out["encoder_min_chunk_seconds"] = Config::scalar(min_chunk_seconds(perception));
-  out["loss_normalization"] = Config::scalar("local");
+  out["encoder_min_chunk_seconds"] = Config::scalar(min_chunk_seconds(*model.find("perception")));
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "s2s/error.h"
+#include "s2s/model_parts.h"
 #include "s2s/nn/losses.h"
 
 namespace s2s::two_level {
@@ -27,7 +28,7 @@ at::Tensor BookLinear::forward(const at::Tensor& x_NTI, int64_t first) {
 std::vector<HeadWeight> BookLinear::heads() {
   if (hooks() != nullptr) hooks()->use(*this);
   std::vector<HeadWeight> heads;
-  // One backward of unbind fills the whole gradient; select would make one of that size per book.
+  // unbind's backward fills the whole gradient once; select would fill one per book.
   for (const at::Tensor& book : weight.unbind(0)) {
     heads.push_back({order_ == Order::kOutputsFirst ? book : book.t().contiguous(), {}, nullptr});
   }
@@ -61,13 +62,8 @@ void add_head_metrics(const at::Tensor& x_NH, const HeadWeight& head, const at::
   const at::Tensor labels_N1 = labels_N.unsqueeze(1).contiguous();
   const CrossEntropyRows rows = linear_cross_entropy_rows(x_NH.contiguous(), head, labels_N1);
   const at::Tensor counted_N = weights_N.gt(0);
-  const auto add = [&](const std::string& metric, const at::Tensor& values_N1) {
-    auto& [sum, count] = sums[metric];
-    sum += (values_N1.squeeze(1).to(at::kDouble) * counted_N).sum().item<double>();
-    count += counted_N.sum().item<double>();
-  };
-  add(name + "_loss", rows.loss_NK);
-  add(name + "_accuracy", rows.predicted_NK.eq(labels_N1));
+  add_sum(sums, name + "_loss", rows.loss_NK.squeeze(1), counted_N);
+  add_sum(sums, name + "_accuracy", rows.predicted_NK.eq(labels_N1).squeeze(1), counted_N);
 }
 
 void add_book_metrics(const BookLabels& books, const std::vector<HeadWeight>& heads,

@@ -108,14 +108,14 @@ NameMap CsmModel::checkpoint_names() const {
 }
 
 ForeignParts CsmModel::foreign_parts() const {
-  // The codec first.
+  // The keys of the codec come first.
   return {{"codec_config", "codebook_pad_token_id", "pad_token_id", "bos_token_id", "eos_token_id"},
           {"codec_model.**"}};
 }
 
 ShardPlan CsmModel::configure_model(const MeshShape& mesh) const {
-  // The tables of codes and the depth decoder are whole on every tensor rank: each book waits for
-  // the one before, and both decoders look codes up.
+  // Every tensor rank holds the code tables and the depth decoder whole: books depend on each
+  // other, and both decoders look codes up.
   ShardPlan plan;
   plan.rows = {{"embed_text_tokens", kVocab, kFull, kFull}};
   plan.units = {{"embed_text_tokens"}};
@@ -150,7 +150,7 @@ at::Tensor CsmModel::embed_frames(const at::Tensor& frames_BTK) {
 
 at::Tensor CsmModel::embed(const CsmRows& rows) {
   const at::Tensor frames_BTH = embed_frames(rows.frames_BTK);
-  // Text ids of frames are placeholders, which may lie outside the table.
+  // Text ids of frames are placeholders and may exceed the table.
   const at::Tensor text_BTH = embed_text_tokens_(rows.text_BT.masked_fill(rows.mask_BT, 0));
   return at::where(rows.mask_BT.unsqueeze(-1), frames_BTH, text_BTH);
 }
@@ -159,11 +159,11 @@ CsmModel::DepthBatch CsmModel::depth_batch(const CsmRows& rows,
                                            const at::Tensor& hidden_BTH) const {
   const int64_t width = rows.labels_BTK.size(1);
   const int64_t books = rows.labels_BTK.size(2);
-  // The first column has no position before it that could predict it.
+  // Nothing precedes the first column to predict it.
   const at::Tensor labels_BTK = rows.labels_BTK.narrow(1, 1, width - 1);
   const at::Tensor trained = labels_BTK.narrow(2, 1, books - 1).ne(-100).any(2).flatten();
   at::Tensor chosen_N = trained.nonzero().squeeze(1);
-  // Attention needs a row, which counts for nothing.
+  // Attention needs a row; this one has no weight.
   if (chosen_N.numel() == 0) chosen_N = at::zeros({1}, chosen_N.options());
   return {hidden_BTH.narrow(1, 0, width - 1).flatten(0, 1).index_select(0, chosen_N),
           labels_BTK.flatten(0, 1).index_select(0, chosen_N)};

@@ -1,8 +1,8 @@
 #pragma once
-// CsmModel: a backbone over text and frames of codes predicts book 0 of the next frame, and a depth
-// decoder the other books, one after the other. Results follow transformers'
-// CsmForConditionalGeneration. Shape letters: B batch, T positions, K codebooks, H hidden of the
-// backbone, C hidden of the depth decoder, N frames that train the depth decoder.
+// CsmModel: a backbone over text and code frames predicts book 0 of the next frame. A depth decoder
+// predicts its other books in turn. Results follow transformers' CsmForConditionalGeneration. Shape
+// letters: B batch, T positions, K codebooks, H hidden of the backbone, C hidden of the depth
+// decoder, N frames that train the depth decoder.
 
 #include <map>
 #include <memory>
@@ -23,7 +23,7 @@ struct CsmParts {
   double frame_length_s = 0.08;
 };
 
-/// Rows of text and frames. A position is a frame where the mask is true, else a text id.
+/// Rows of text and frames. A position is a frame if its mask is true, else a text id.
 struct CsmRows {
   at::Tensor text_BT, frames_BTK, mask_BT;
   at::Tensor labels_BTK;  // codes, -100: ignored
@@ -60,17 +60,17 @@ class CsmModel : public Model,
   Config hf_config() const override { return csm_to_hf(options_); }
   ForeignParts foreign_parts() const override;
 
-  /// The next `count` frames [B, count, K] behind rows without padding, greedily.
+  /// Continues rows without padding by `count` frames [B, count, K], greedily.
   at::Tensor continue_rows(const CsmRows& rows, int64_t count);
 
  protected:
   std::unique_ptr<WeightSource> initial_values() override;
 
  private:
-  /// What the depth decoder is trained on.
+  /// Training inputs of the depth decoder.
   struct DepthBatch {
-    at::Tensor states_NH;  // of the positions before the frames
-    at::Tensor codes_NK;   // with -100 where unknown
+    at::Tensor states_NH;  // at the positions before the frames
+    at::Tensor codes_NK;   // -100: unknown
   };
   struct Divisors {
     double first = 0, later = 0;
@@ -83,14 +83,14 @@ class CsmModel : public Model,
   at::Tensor embed_frames(const at::Tensor& frames_BTK);
   at::Tensor embed(const CsmRows& rows);
   DepthBatch depth_batch(const CsmRows& rows, const at::Tensor& hidden_BTH) const;
-  /// States of the positions that predict books 1 to K - 1, [N, K - 1, C].
+  /// States of the positions that predict books 1 to K - 1: [N, K - 1, C].
   at::Tensor depth_states(const DepthBatch& batch);
   BookLabels later_labels(const DepthBatch& batch, const at::Tensor& states_NKC) const;
   BookLabels first_labels(const CsmRows& rows, const at::Tensor& hidden_BTH) const;
   LossTerms losses(const CsmRows& rows, const at::Tensor& hidden_BTH, const DepthBatch& depth,
                    const at::Tensor& states_NKC, const Divisors& divisors);
   Divisors class_divisors(const CsmRows& rows) const;
-  /// The codes [B, K] behind states [B, H]. heads: of books 1 to K - 1.
+  /// The codes [B, K] that follow the states [B, H]. heads: those of books 1 to K - 1.
   at::Tensor next_frame(const at::Tensor& state_BH, const std::vector<HeadWeight>& heads);
 
   CsmOptions options_;
@@ -98,7 +98,7 @@ class CsmModel : public Model,
   CsmDecoder backbone_;
   Embedding embed_text_tokens_;
   std::unique_ptr<Embedding> backbone_codes_;  // null when tied
-  Embedding codes_;                            // of the depth decoder, and of the backbone if tied
+  Embedding codes_;  // of the depth decoder; if tied, also of the backbone
   Linear lm_head_;
   CsmDecoder depth_;
   Linear projector_;

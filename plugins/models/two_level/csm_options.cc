@@ -5,7 +5,7 @@
 namespace s2s::two_level {
 namespace {
 
-/// The keys of DecoderOptions that both decoders have.
+/// The keys of DecoderOptions in both decoders.
 const std::vector<std::string>& size_keys() {
   static const std::vector<std::string> kKeys = {"hidden_size",
                                                  "intermediate_size",
@@ -43,7 +43,7 @@ void visit_sizes(OptionVisitor& v, DecoderOptions& o) {
 
 DecoderSpec without_head(const DecoderOptions& options, const std::string& path) {
   DecoderOptions inner = options;
-  inner.vocab_size = 1;              // its embedding is taken out
+  inner.vocab_size = 1;              // its embedding is removed
   inner.tie_word_embeddings = true;  // and it has no head
   inner.pad_token_id = std::nullopt;
   inner.path = std::nullopt;  // the model reads the weights of all parts
@@ -81,14 +81,13 @@ void CsmOptions::visit(OptionVisitor& v) {
   visit_sizes(v, *this);
   v("text_vocab_size", text_vocab_size, "text ids", at_least(1));
   v("num_codebooks", num_codebooks, "codebooks of a frame", at_least(2));
-  v("audio_token_id", audio_token_id, "text id that stands for a frame", at_least(0));
-  v("audio_eos_token_id", audio_eos_token_id, "text id that stands for the end of the audio",
-    at_least(0));
+  v("audio_token_id", audio_token_id, "text id of frames", at_least(0));
+  v("audio_eos_token_id", audio_eos_token_id, "text id of the audio's end", at_least(0));
   v("codebook_eos_token_id", codebook_eos_token_id, "code that ends the audio, in every book",
     at_least(0));
   v("text_bos_id", text_bos_id, "id before the text of a row; null: the tokenizer's BOS",
     at_least(0));
-  v("text_eos_id", text_eos_id, "id behind the text of a row; null: the tokenizer's EOS",
+  v("text_eos_id", text_eos_id, "id after the text of a row; null: the tokenizer's EOS",
     at_least(0));
   v("tie_codebooks_embeddings", tie_codebooks_embeddings,
     "one table of code embeddings for both decoders");

@@ -10,13 +10,13 @@
 
 namespace s2s::two_level {
 
-/// The decoder that predicts the later books of a frame. Its vocabulary is the model's.
+/// The decoder of the later books of a frame. Its vocabulary is the model's.
 struct CsmDepthOptions : DecoderOptions {
   CsmDepthOptions();
   void visit(OptionVisitor& v);
 };
 
-/// The keys of DecoderOptions are the backbone's; vocab_size is the codes of a codebook.
+/// The keys of DecoderOptions are the backbone's. vocab_size counts the codes of a codebook.
 struct CsmOptions : DecoderOptions {
   CsmOptions();
   int64_t text_vocab_size = 128256;
@@ -34,21 +34,20 @@ struct CsmOptions : DecoderOptions {
   double depth_loss_weight = 1;
 
   void visit(OptionVisitor& v);
-  /// True when losses are those of transformers' class.
+  /// True if losses follow transformers' class.
   bool as_transformers() const { return loss_form == "transformers"; }
 };
 
-/// The two decoders, without embedding and head. Errors: [llm/sizes], [llm/rope-type].
+/// The decoders without embedding and head. Errors: [llm/sizes], [llm/rope-type].
 DecoderSpec backbone_spec(const CsmOptions& options, const std::string& path);
 DecoderSpec csm_depth_spec(const CsmOptions& options, const std::string& path);
 
-/// Options from config.json as transformers 4 and 5 write it.
-/// Errors: [weights/config], all findings of a block together.
+/// Reads config.json as transformers 4 and 5 write it. Errors: [weights/config], all findings of a
+/// block together.
 Config csm_from_hf(const Config& foreign);
-/// The inverse: config.json for transformers, without its codec.
+/// Writes config.json for transformers, without the codec.
 Config csm_to_hf(const CsmOptions& options);
-/// The same for reference files: losses are those of transformers' class unless the file sets
-/// `loss_form`.
+/// Reads a reference file: losses follow transformers' class unless it sets `loss_form`.
 Config csm_reference_options(const Config& foreign);
 
 }  // namespace s2s::two_level

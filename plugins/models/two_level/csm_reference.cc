@@ -1,4 +1,4 @@
-// CSM's decoding, and what a reference file asks of it.
+// CSM's decoding and the outputs for reference files.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -30,7 +30,7 @@ at::Tensor CsmModel::continue_rows(const CsmRows& rows, int64_t count) {
   info.state = &state;
   at::Tensor x_BTH = embed(rows);
   std::vector<at::Tensor> frames;
-  const std::vector<HeadWeight> heads = codebooks_head_.heads();  // copies: once for all frames
+  const std::vector<HeadWeight> heads = codebooks_head_.heads();  // copied once for all frames
   for (int64_t i = 0; i < count; ++i) {
     const at::Tensor hidden_BTH = backbone_(x_BTH, info);
     frames.push_back(next_frame(hidden_BTH.select(1, hidden_BTH.size(1) - 1), heads));

@@ -48,20 +48,20 @@ CsmRows CsmModel::spoken_rows(const Batch& batch) {
     std::vector<int64_t> ids = tokenizer.encode(batch.target_texts.at(static_cast<size_t>(b)));
     if (parts_.text_bos >= 0) ids.insert(ids.begin(), parts_.text_bos);
     if (parts_.text_eos >= 0) ids.push_back(parts_.text_eos);
-    const auto told = static_cast<int64_t>(ids.size());
+    const auto num_text = static_cast<int64_t>(ids.size());
     const int64_t spoken = lengths_B[b].item<int64_t>();
     const at::Tensor codes_TK = codes_BKT[b].narrow(1, 0, spoken).t();
     const at::Tensor end_1K =
         at::full({1, codes_TK.size(1)}, options_.codebook_eos_token_id, codes_TK.options());
-    const at::Tensor no_codes = at::zeros({told, codes_TK.size(1)}, codes_TK.options());
-    at::Tensor text_T = at::full({told + spoken + 1}, options_.audio_token_id, at::kLong);
-    text_T.narrow(0, 0, told).copy_(at::tensor(ids, at::kLong));
-    text_T[told + spoken].fill_(options_.audio_eos_token_id);
+    const at::Tensor no_codes = at::zeros({num_text, codes_TK.size(1)}, codes_TK.options());
+    at::Tensor text_T = at::full({num_text + spoken + 1}, options_.audio_token_id, at::kLong);
+    text_T.narrow(0, 0, num_text).copy_(at::tensor(ids, at::kLong));
+    text_T[num_text + spoken].fill_(options_.audio_eos_token_id);
     text.push_back(text_T.to(codes_TK.device()));
     frames.push_back(at::cat({no_codes, codes_TK, end_1K}));
-    mask.push_back(at::arange(told + spoken + 1, codes_TK.options()).ge(told));
+    mask.push_back(at::arange(num_text + spoken + 1, codes_TK.options()).ge(num_text));
     labels.push_back(at::cat({at::full_like(no_codes, -100), codes_TK, end_1K}));
-    width = std::max(width, told + spoken + 1);
+    width = std::max(width, num_text + spoken + 1);
   }
   const auto padded = [width](const std::vector<at::Tensor>& rows, double fill) {
     std::vector<at::Tensor> equal;
@@ -103,7 +103,7 @@ CsmModel::Divisors CsmModel::class_divisors(const CsmRows& rows) const {
   const at::Tensor counted = rows.labels_BTK.narrow(1, 1, rows.labels_BTK.size(1) - 1).ne(-100);
   const double all = counted.sum().item<double>();
   const double first = counted.select(2, 0).sum().item<double>();
-  // Books of frames that train the depth decoder: every counted label but those of book 0.
+  // All counted labels except those of book 0 train the depth decoder.
   return {first, all - first};
 }
 
@@ -171,7 +171,7 @@ BatchWeight CsmModel::weigh(const Batch& batch) {
     const CodeCount codes =
         count_agent_codes(batch, parts_.codec ? parts_.codec->shape() : CodecShape{});
     weight.padded_frames = batch_rows(batch) * (codes.width + 1);
-    for (const int64_t length : codes.lengths) weight.frames += length + 1;  // and the end
+    for (const int64_t length : codes.lengths) weight.frames += length + 1;  // plus the end frame
   }
   weight.tokens = weight.frames * options_.num_codebooks;
   weight.audio_s = static_cast<double>(weight.frames) * parts_.frame_length_s;
@@ -181,13 +181,14 @@ BatchWeight CsmModel::weigh(const Batch& batch) {
 Batch CsmModel::probe_batch(const ProbeBatch& shape) {
   const auto frames =
       std::max<int64_t>(1, std::llround(std::ceil(shape.duration_s / parts_.frame_length_s)));
-  const int64_t told = std::max<int64_t>(1, shape.tokens);
+  const int64_t num_text = std::max<int64_t>(1, shape.tokens);
   Batch batch;
   batch.others["text"] =
-      at::randint(options_.text_vocab_size, {shape.rows, told + frames}, at::kLong);
+      at::randint(options_.text_vocab_size, {shape.rows, num_text + frames}, at::kLong);
   batch.others["frames"] = at::randint(
-      options_.vocab_size, {shape.rows, told + frames, options_.num_codebooks}, at::kLong);
-  batch.others["mask"] = at::arange(told + frames).ge(told).expand({shape.rows, -1}).contiguous();
+      options_.vocab_size, {shape.rows, num_text + frames, options_.num_codebooks}, at::kLong);
+  batch.others["mask"] =
+      at::arange(num_text + frames).ge(num_text).expand({shape.rows, -1}).contiguous();
   batch.ids.assign(static_cast<size_t>(shape.rows), "random");
   return batch;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What the config.json files of both models share.
+// Common keys of both models in config.json.
 
 #include <string>
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace s2s::two_level {
 
-/// Keys without effect on the results of these models: the codec, how text and audio are laid out,
-/// generation, and the blocks that reference files add.
+/// Keys without effect on the results: codec, layout of text and audio, generation, and blocks of
+/// reference files.
 const std::vector<std::string>& shared_ignored();
 
-/// The entries of `options` with these keys, those that are missing left out.
+/// The entries of `options` with these keys. Skips missing ones.
 Config only_keys(const Config& options, const std::vector<std::string>& keys);
 
 }  // namespace s2s::two_level

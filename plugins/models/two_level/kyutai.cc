@@ -18,11 +18,11 @@ struct Piece {
   int64_t rows = -1;  // -1: all
 };
 
-/// A member's value: one piece, or one per book.
+/// How to assemble a parameter: one piece, or one per book.
 struct Recipe {
   std::vector<Piece> pieces;
   bool is_stacked = false;
-  int64_t turned_heads = 0;  // above 0: rotary pairs of so many heads change their order
+  int64_t turned_heads = 0;  // above 0: reorders the rotary pairs of so many heads
 };
 
 class Recipes {
@@ -56,12 +56,12 @@ class Recipes {
  private:
   static Recipe whole(std::string name) { return {{{std::move(name)}}}; }
 
-  static Recipe by_book(const std::string& before, const std::string& behind,
+  static Recipe by_book(const std::string& before, const std::string& after,
                         const NamedTensor& ours) {
     Recipe recipe;
     recipe.is_stacked = true;
     for (int64_t k = 0; k < ours.sizes.at(0); ++k) {
-      recipe.pieces.push_back({before + std::to_string(k) + behind + ".weight"});
+      recipe.pieces.push_back({before + std::to_string(k) + after + ".weight"});
     }
     return recipe;
   }

@@ -12,8 +12,8 @@
 namespace s2s::two_level {
 namespace {
 
-/// Arguments that can change the result, with the values that do not, the usual one first. Null is
-/// always accepted.
+/// Arguments that can change the result, with supported values, the usual one first. Null is always
+/// accepted.
 const std::map<std::string, std::vector<std::string>>& fixed_arguments() {
   static const std::map<std::string, std::vector<std::string>> kFixed = {
       {"causal", {"true"}},
@@ -43,7 +43,7 @@ const std::map<std::string, std::vector<std::string>>& fixed_arguments() {
   return kFixed;
 }
 
-/// Arguments that are read, and keys without effect on the results: names of files, generation.
+/// True for supported arguments and for keys without effect: file names, generation.
 bool is_read(const std::string& name) {
   static const std::set<std::string> kRead = {
       "dim", "text_card", "n_q", "dep_q", "card", "num_heads", "num_layers", "hidden_scale",
@@ -79,7 +79,7 @@ class Arguments {
     return value == nullptr || value->is_null() ? otherwise : value->as_int(name);
   }
 
-  /// Rows of gate and value together, of a layer `width` wide.
+  /// Rows of gate and value together, in a layer of width `width`.
   int64_t gated_width(int64_t width, int64_t feedforward) const {
     return 2 * (feedforward == 4 * width ? 21 * width / 8 : 2 * feedforward / 3);
   }
@@ -90,7 +90,7 @@ class Arguments {
     return static_cast<int64_t>(factor * static_cast<double>(width));
   }
 
-  /// Own and user's streams with text: only the later books are one frame late.
+  /// Requires streams of agent and user with text. Only the later books are one frame late.
   void check_delays(int64_t books) const {
     const Config* delays = foreign_.find("delays");
     if (delays == nullptr) return;

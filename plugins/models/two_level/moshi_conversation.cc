@@ -65,7 +65,7 @@ void MoshiModel::Conversation::begin(int64_t slot, const SamplingOptions& sampli
   state_.reset_row(slot);
   choice_.begin(slot, sampling);
   Last last = first(1);
-  step(last, {slot}, 0);  // nothing is heard before the first frame
+  step(last, {slot}, 0);  // the first step has no input of the user
   keep(last, {slot});
 }
 
@@ -112,7 +112,7 @@ MoshiModel::Conversation::Frame MoshiModel::Conversation::answer(
 
 namespace {
 
-/// The codec as a listener; frames are codes [1, T, K].
+/// Encodes the user's audio with the codec. Frames are codes [1, T, K].
 class Listener final : public EncoderStream {
  public:
   explicit Listener(std::unique_ptr<CodecEncoderStream> stream) : stream_(std::move(stream)) {}

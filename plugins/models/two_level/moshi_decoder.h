@@ -1,6 +1,6 @@
 #pragma once
 // Moshi's main decoder over frames: pre-norm layers with rotary positions and one matrix for gate
-// and value. Names are those of transformers. Shape letters: B batch, T frames, H hidden.
+// and value. Names are transformers'. Shape letters: B batch, T frames, H hidden.
 
 #include "s2s/nn/decoder.h"
 
@@ -17,13 +17,13 @@ class PackedMlp : public FeedForward {
   at::Tensor forward(const at::Tensor& x_BTH) override;
 };
 
-/// Embedded frames [B, T, H] -> states after the last norm. Its heads belong to the model. The text
-/// embedding has one row more than the vocabulary: the id that begins the channel.
+/// Embedded frames [B, T, H] -> states after the last norm. The model owns the heads. The text
+/// embedding has one more row than the vocabulary: the id that starts the channel.
 class MoshiDecoder : public Decoder {
  public:
   explicit MoshiDecoder(DecoderSpec spec);
   ~MoshiDecoder() override;
-  /// Of the layers, the text embedding and the norm.
+  /// The plan of the layers, the text embedding and the norm.
   ShardPlan configure_model(const MeshShape& mesh) const override;
 };
 

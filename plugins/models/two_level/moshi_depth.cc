@@ -45,7 +45,7 @@ at::Tensor DepthAttention::forward(const at::Tensor& x_NKC, DepthCache* cache, i
     keys = k;
     values = v;
   }
-  S2S_ASSERT(first == 0 || q.size(2) == 1, "books behind a cache come one by one");
+  S2S_ASSERT(first == 0 || q.size(2) == 1, "books after a cache come one by one");
   if (num_groups_ > 1) {
     k = k.repeat_interleave(num_groups_, 1);
     v = v.repeat_interleave(num_groups_, 1);

@@ -1,7 +1,7 @@
 #pragma once
-// Moshi's depth decoder: predicts the books of one frame, one after the other, from the state of
-// the main decoder. Every linear map has one matrix per book, and there are no positions and no
-// last norm. Shape letters: N frames, K codebooks, H hidden of the main decoder, C hidden here.
+// Moshi's depth decoder: predicts the books of a frame in turn from the state of the main decoder.
+// Each linear map has one matrix per book. There are no positions and no last norm. Shape letters:
+// N frames, K codebooks, H hidden of the main decoder, C hidden here.
 
 #include <memory>
 #include <utility>
@@ -13,7 +13,7 @@
 
 namespace s2s::two_level {
 
-/// Keys and values of the books of a frame so far, one pair per layer.
+/// Keys and values of a frame's books so far, one pair per layer.
 struct DepthCache {
   std::vector<std::pair<at::Tensor, at::Tensor>> layers;
   int64_t length = 0;
@@ -33,7 +33,7 @@ class DepthAttention : public BlockOf<DepthCache*, int64_t> {
   int64_t head_dim_, num_groups_, layer_;
 };
 
-/// As MoshiLayer, with a matrix per book.
+/// Like MoshiLayer, with one matrix per book.
 class DepthLayer : public BlockOf<DepthCache*, int64_t> {
  public:
   DepthLayer(const DecoderSpec& spec, int64_t books, int64_t layer);
@@ -48,14 +48,13 @@ class DepthLayer : public BlockOf<DepthCache*, int64_t> {
   BookLinear fc1_, fc2_;
 };
 
-/// What the depth decoder reads beside the state: position 0 is the frame's text id, position k the
-/// code of book k - 1.
+/// Inputs besides the state: position 0 is the frame's text id, position k the code of book k - 1.
 struct DepthInput {
-  at::Tensor ids_NK;            // int64; with a cache those behind its length
-  DepthCache* cache = nullptr;  // set while generating
+  at::Tensor ids_NK;            // int64; with a cache, those after its length
+  DepthCache* cache = nullptr;  // for generation
 };
 
-/// States [N, H] -> [N, K, C], of which position k predicts book k.
+/// States [N, H] -> [N, K, C]. Position k predicts book k.
 class MoshiDepth : public BlockOf<const DepthInput&> {
  public:
   MoshiDepth(const DecoderSpec& spec, int64_t text_vocab, int64_t audio_vocab, int64_t books,

@@ -1,5 +1,4 @@
-// Moshi's decoding, frame by frame: text, then the codes of the depth decoder, the later books one
-// frame behind.
+// Moshi's decoding, frame by frame: text, then codes. The later books are one frame late.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>

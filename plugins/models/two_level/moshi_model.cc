@@ -52,14 +52,14 @@ NameMap MoshiModel::checkpoint_names() const {
 }
 
 ForeignParts MoshiModel::foreign_parts() const {
-  // The codec first.
+  // The keys of the codec come first.
   return {{"audio_encoder_config", "max_position_embeddings", "bos_token_id", "eos_token_id"},
           {"audio_encoder.**"}};
 }
 
 ShardPlan MoshiModel::configure_model(const MeshShape& mesh) const {
-  // The depth decoder is whole on every tensor rank: its maps are small, and each book waits for
-  // the one before.
+  // Every tensor rank holds the depth decoder whole: its maps are small, and its books depend on
+  // each other.
   ShardPlan plan;
   plan.rows.push_back({"embed_tokens.*", Style::kReplicate, Layout::kFull, Layout::kFull});
   plan.append(decoder_.configure_model(mesh).nested_under("decoder.model"));
@@ -87,7 +87,7 @@ int64_t MoshiModel::answer_sample_rate_hz() const {
 }
 
 at::Tensor MoshiModel::embed(const MoshiStreams& streams) {
-  // The order of the sums is transformers': the agent's books, the user's, text.
+  // The order of the sums follows transformers: agent's books, user's books, text.
   at::Tensor sum_BTH;
   for (int64_t k = 0; k < 2 * options_.num_codebooks; ++k) {
     const bool is_own = k < options_.num_codebooks;

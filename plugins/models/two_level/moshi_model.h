@@ -1,8 +1,8 @@
 #pragma once
-// MoshiModel: a decoder over frames whose input is the sum of the agent's text, the agent's codes
-// and the user's codes, and a depth decoder that predicts the agent's codes of a frame one after
-// the other. Results follow transformers' MoshiForConditionalGeneration. Shape letters: B batch, T
-// frames, S samples, K codebooks, H hidden, N frames of all rows, C hidden of the depth decoder.
+// MoshiModel: a decoder over frames, with the sum of the agent's text, the agent's codes and the
+// user's codes as input. A depth decoder predicts the agent's codes of a frame in turn. Results
+// follow transformers' MoshiForConditionalGeneration. Shape letters: B batch, T frames, S samples,
+// K codebooks, H hidden, N frames of all rows, C hidden of the depth decoder.
 
 #include <map>
 #include <memory>
@@ -24,7 +24,7 @@ struct MoshiParts {
   double frame_length_s = 0.08;
 };
 
-/// The streams of a batch, all of one width. Codes beyond a row's length are any valid codes.
+/// The streams of a batch, of equal width. Codes beyond a row's length are arbitrary valid codes.
 struct MoshiStreams {
   at::Tensor text_BT, own_BKT, user_BKT, lengths_B;
 };
@@ -63,7 +63,7 @@ class MoshiModel : public Model,
   void choose_tokens_by(const SamplingOptions& sampling) override { sampling_ = sampling; }
   Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                       bool decode_audio) override;
-  /// Null without a codec, or if it encodes whole recordings only.
+  /// Null without a codec, or if it encodes only whole recordings.
   std::unique_ptr<DuplexSessions> open_sessions(int64_t num_slots) override;
   const Tokenizer& tokenizer() const override;
   double frame_length_s() const override { return parts_.frame_length_s; }
@@ -73,13 +73,13 @@ class MoshiModel : public Model,
   Config hf_config() const override { return moshi_to_hf(options_); }
   ForeignParts foreign_parts() const override;
 
-  /// What a conversation begins with, instead of what the model would say.
+  /// The start of a conversation, which replaces the model's output.
   struct Prompt {
     at::Tensor text_BT, own_BKT;
     int64_t frames() const { return text_BT.defined() ? text_BT.size(1) : 0; }
   };
   struct Spoken {
-    at::Tensor text_BT, codes_BKT;  // the prompt included
+    at::Tensor text_BT, codes_BKT;  // including the prompt
   };
   class Conversation;
   /// Answers the user's codes [B, K, T] frame by frame.
@@ -103,7 +103,7 @@ class MoshiModel : public Model,
   BookLabels book_labels(const MoshiStep& step, const at::Tensor& states_NKC) const;
   LossTerms losses(const MoshiStep& step, const at::Tensor& hidden_BTH,
                    const at::Tensor& states_NKC);
-  /// The codes [B, K] of the frame behind a state [B, H], of which the text is known.
+  /// The codes [B, K] of the frame after a state [B, H], given its text.
   at::Tensor depth_codes(const at::Tensor& state_BH, const at::Tensor& text_B, TokenChoice& choice,
                          const std::vector<int64_t>& slots);
   std::map<std::string, at::Tensor> decoded(const std::map<std::string, at::Tensor>& inputs);

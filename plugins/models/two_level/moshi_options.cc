@@ -53,7 +53,7 @@ void MoshiOptions::visit(OptionVisitor& v) {
 
 namespace {
 
-/// Sizes that both decoders have, from options with the same names.
+/// Copies the sizes that both decoders have.
 template <class Sizes>
 DecoderSpec spec_of(const Sizes& sizes, const std::string& path) {
   if (sizes.ffn_dim % 2 != 0) throw ffn_dim_error(path + ".ffn_dim", sizes.ffn_dim);
@@ -76,7 +76,7 @@ DecoderSpec main_spec(const MoshiOptions& options, const std::string& path) {
   spec.rotary.theta = options.rope_theta;
   spec.initializer_range = options.initializer_range;
   spec.padding_idx = options.pad_token_id.value_or(-1);
-  // transformers' class has the window in its cache only, Kyutai's code in training too.
+  // Without a cache, transformers' class uses no window; Kyutai's code also trains with it.
   if (options.as_transformers()) return spec;
   spec.attention.window = options.sliding_window;
   spec.local_layers.assign(static_cast<size_t>(options.num_hidden_layers), true);
@@ -91,7 +91,7 @@ DecoderSpec depth_spec(const MoshiOptions& options, const std::string& path) {
 
 namespace {
 
-/// Translates a block in which the gated width has another name.
+/// Translates a block with another name for the gated width.
 Config sizes_from_hf(Config foreign, const ConfigRules& rules) {
   if (const Config* found = foreign.find("ffn_dim")) {
     const Config width = *found;
@@ -108,7 +108,7 @@ Config depth_from_hf(const Config* found) {
   Config foreign = found == nullptr || found->is_null() ? Config::map() : *found;
   if (foreign.find("model_type") == nullptr) foreign["model_type"] = Config::scalar("moshi_depth");
   ConfigRules rules{{"moshi_depth"}, {{"default", RotaryScaling::kNone}}};
-  // What the main decoder's keys say too, and the window, which is never shorter than a frame.
+  // Keys that repeat the main decoder's, and the window, which always covers a frame.
   rules.ignored = {"audio_vocab_size", "num_codebooks",           "input_size",
                    "sliding_window",   "max_position_embeddings", "vocab_size"};
   rules.ignored.insert(rules.ignored.end(), shared_ignored().begin(), shared_ignored().end());
@@ -166,7 +166,7 @@ Config moshi_to_hf(const MoshiOptions& options) {
   for (const char* key : {"vocab_size", "audio_vocab_size", "num_codebooks", "initializer_range"}) {
     depth[key] = *all.find(key);
   }
-  // No book of a frame is further away than that.
+  // The window covers all books of a frame.
   depth["sliding_window"] = *all.find("num_codebooks");
   depth["max_position_embeddings"] = Config::scalar(std::to_string(options.num_codebooks + 1));
   foreign["depth_decoder_config"] = std::move(depth);

@@ -10,7 +10,7 @@
 
 namespace s2s::two_level {
 
-/// The decoder that predicts the books of one frame, one after the other.
+/// The decoder that predicts the books of a frame in turn.
 struct MoshiDepthOptions {
   int64_t hidden_size = 1024;
   int64_t num_hidden_layers = 6;
@@ -48,7 +48,7 @@ struct MoshiOptions {
   double first_codebook_weight = 1;
 
   void visit(OptionVisitor& v);
-  /// True when losses are those of transformers' class.
+  /// True if losses follow transformers' class.
   bool as_transformers() const { return loss_form == "transformers"; }
 };
 
@@ -58,13 +58,12 @@ DecoderSpec main_spec(const MoshiOptions& options, const std::string& path);
 /// The sizes of the depth decoder. Errors: as above.
 DecoderSpec depth_spec(const MoshiOptions& options, const std::string& path);
 
-/// Options from config.json as transformers 4 and 5 write it.
-/// Errors: [weights/config], all findings of a block together.
+/// Reads config.json as transformers 4 and 5 write it. Errors: [weights/config], all findings of a
+/// block together.
 Config moshi_from_hf(const Config& foreign);
-/// The inverse: config.json for transformers, without its codec.
+/// Writes config.json for transformers, without the codec.
 Config moshi_to_hf(const MoshiOptions& options);
-/// The same for reference files: losses are those of transformers' class unless the file sets
-/// `loss_form`.
+/// Reads a reference file: losses follow transformers' class unless it sets `loss_form`.
 Config moshi_reference_options(const Config& foreign);
 
 }  // namespace s2s::two_level

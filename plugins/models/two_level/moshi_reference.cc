@@ -1,4 +1,4 @@
-// What a reference file asks of Moshi.
+// Moshi's outputs for reference files.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -32,7 +32,7 @@ std::map<std::string, at::Tensor> MoshiModel::decoded(
   const at::NoGradGuard no_grad;
   std::map<std::string, at::Tensor> outputs;
   if (inputs.count("ids") != 0) {
-    // What follows the last frame of the streams, which are embedded as they are.
+    // Predicts the frame after the streams, which are embedded unchanged.
     TokenChoice greedy(SamplingOptions(), {parts_.pad});
     const at::Tensor hidden_BTH = decoder_(embed(streams_from(inputs)), SequenceInfo{});
     const at::Tensor state_BH = hidden_BTH.select(1, hidden_BTH.size(1) - 1);

@@ -16,7 +16,7 @@
 namespace s2s::two_level {
 namespace {
 
-/// Columns 1.. and one more of `fill`.
+/// Moves the columns one to the left, and fills the last one with `fill`.
 at::Tensor shifted_left(const at::Tensor& x_BT, int64_t fill) {
   return at::cat({x_BT.narrow(1, 1, x_BT.size(1) - 1), at::full_like(x_BT.narrow(1, 0, 1), fill)},
                  1);
@@ -72,12 +72,12 @@ MoshiStep MoshiModel::prepare(const MoshiStreams& streams) const {
   const int64_t width = streams.text_BT.size(1);
   const at::Tensor own_BKT = delayed(streams.own_BKT);
   const at::Tensor user_BKT = delayed(streams.user_BKT);
-  const auto behind = [&](const at::Tensor& codes_BKT) {
+  const auto shifted_right = [&](const at::Tensor& codes_BKT) {
     return at::cat({no_codes(codes_BKT), codes_BKT.narrow(2, 0, width - 1)}, 2);
   };
   const at::Tensor first_B1 = at::full_like(streams.text_BT.narrow(1, 0, 1), options_.vocab_size);
-  step.inputs = {at::cat({first_B1, streams.text_BT.narrow(1, 0, width - 1)}, 1), behind(own_BKT),
-                 behind(user_BKT), streams.lengths_B};
+  step.inputs = {at::cat({first_B1, streams.text_BT.narrow(1, 0, width - 1)}, 1),
+                 shifted_right(own_BKT), shifted_right(user_BKT), streams.lengths_B};
   const at::Tensor valid_BT = length_mask(streams.lengths_B, width);
   step.text_labels_BT = streams.text_BT;
   step.text_weights_BT = text_weights(streams.text_BT, valid_BT);

@@ -1,5 +1,5 @@
-// Moshi and CSM in one plugin: a decoder over time whose state a depth decoder turns into the
-// codebooks of one frame. They share the heads per codebook, their losses, and the codes of
+// Moshi and CSM in one plugin. In both, a depth decoder turns the state of a decoder over time into
+// the codebooks of a frame. They share the heads per codebook, their losses, and the codes of
 // batches.
 
 #include "s2s/plugin.h"
@@ -20,7 +20,7 @@ std::unique_ptr<Codec> build_codec(const Config& codec, const Config& model,
   if (name == nullptr) return nullptr;
   auto built = build_part<Codec>(codec, model, "codec", context);
   const CodecShape shape = built->shape();
-  // Codes above the codec's are control codes, which a model may have.
+  // The model may have control codes above the codec's codes.
   if (shape.num_codebooks != num_codebooks || shape.codebook_size > codebook_size) {
     throw codec_books_error(name->text(), shape.num_codebooks, shape.codebook_size, num_codebooks,
                             codebook_size);
@@ -32,7 +32,7 @@ std::unique_ptr<Codec> build_codec(const Config& codec, const Config& model,
   return built;
 }
 
-/// id: -1 means none. Errors: [model/token-id].
+/// id -1: none. Errors: [model/token-id].
 void check_text_id(const std::string& key, int64_t id, int64_t vocab_size) {
   if (id >= vocab_size) throw text_id_error(key, id, vocab_size);
 }

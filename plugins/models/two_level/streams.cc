@@ -62,11 +62,6 @@ int64_t batch_rows(const Batch& batch) {
   return batch.codes_BKT.defined() ? batch.codes_BKT.size(0) : batch.target_audio_BS.size(0);
 }
 
-at::Tensor fit_columns(const at::Tensor& x_BT, int64_t width, int64_t fill) {
-  const int64_t lack = width - x_BT.size(1);
-  return lack > 0 ? at::constant_pad_nd(x_BT, {0, lack}, fill) : x_BT.narrow(1, 0, width);
-}
-
 at::Tensor codec_codes(const at::Tensor& codes_BKT, const at::Tensor& silence_K, int64_t size) {
   const at::Tensor unknown_BT = codes_BKT.ge(size).any(1);
   return at::where(unknown_BT.unsqueeze(1), silence_K.view({1, -1, 1}), codes_BKT).contiguous();
@@ -79,7 +74,7 @@ std::vector<std::string> texts_of(const at::Tensor& text_BT, const at::Tensor& l
   for (size_t b = 0; b < lengths.size(); ++b) {
     const at::Tensor row_T = text_BT[static_cast<int64_t>(b)];
     std::vector<int64_t> ids = to_vector(row_T.narrow(0, 0, lengths[b]));
-    std::erase(ids, tokenizer.known_special_ids().pad);  // it may be a token that decoding shows
+    std::erase(ids, tokenizer.known_special_ids().pad);  // decoding may not skip it
     texts.push_back(tokenizer.decode(ids));
   }
   return texts;

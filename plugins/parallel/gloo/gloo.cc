@@ -92,26 +92,13 @@ class ReduceScatterWork : public MessagesWork {
     MessagesWork::wait();
     const bool is_half = output_.is_floating_point() && output_.element_size() < 4;
     at::Tensor sum = is_half ? parts_[0].to(at::kFloat) : output_.copy_(parts_[0]);
-    for (size_t rank = 1; rank < parts_.size(); ++rank) add(sum, parts_[rank]);
+    for (size_t rank = 1; rank < parts_.size(); ++rank) combine(sum, parts_[rank], reduction_);
     if (reduction_ == Reduction::kAverage) sum.div_(static_cast<double>(parts_.size()));
     if (is_half) output_.copy_(sum);
     parts_.clear();
   }
 
  private:
-  void add(at::Tensor& sum, const at::Tensor& part) const {
-    switch (reduction_) {
-      case Reduction::kMax:
-        at::maximum_out(sum, sum, part.to(sum.scalar_type()));
-        break;
-      case Reduction::kMin:
-        at::minimum_out(sum, sum, part.to(sum.scalar_type()));
-        break;
-      default:
-        sum.add_(part);
-    }
-  }
-
   std::vector<at::Tensor> parts_;
   at::Tensor output_;
   Reduction reduction_;

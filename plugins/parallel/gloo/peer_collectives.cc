@@ -39,6 +39,8 @@ at::Tensor elements(const at::Tensor& tensor, int64_t begin, int64_t count) {
   return at::from_blob(data, {count}, tensor.options().requires_grad(false));
 }
 
+}  // namespace
+
 void combine(at::Tensor& sum, const at::Tensor& part, Reduction reduction) {
   switch (reduction) {
     case Reduction::kMax:
@@ -51,8 +53,6 @@ void combine(at::Tensor& sum, const at::Tensor& part, Reduction reduction) {
       sum.add_(part);
   }
 }
-
-}  // namespace
 
 PeerCollectives::PeerCollectives(std::shared_ptr<const PeerMemory> memory, GroupPlace group,
                                  PeerExchange exchange)

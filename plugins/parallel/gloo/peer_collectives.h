@@ -31,6 +31,9 @@ struct PeerPart {
 using PeerExchange =
     std::function<std::vector<PeerPart>(PeerPart own, std::chrono::milliseconds timeout)>;
 
+/// Combines `part` into `sum`, which has its own dtype. kAverage adds.
+void combine(at::Tensor& sum, const at::Tensor& part, Reduction reduction);
+
 /// A group's large collectives, in order, on a thread of their own. Tensors are flat and
 /// contiguous. Each rank pulls what it needs. Parts are added in rank order, at least in float32.
 class PeerCollectives {

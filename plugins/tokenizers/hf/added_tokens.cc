@@ -34,27 +34,28 @@ size_t space_end(std::string_view text, size_t begin) {
   return begin;
 }
 
-AddedToken read_token(const JsonPlace& place) {
-  place.expect_only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
+AddedToken read_token(const JsonLocation& location) {
+  location.expect_only(
+      {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
   AddedToken token;
-  token.id = static_cast<int32_t>(place["id"].count());
-  token.content = place["content"].text();
-  token.single_word = place["single_word"].flag(false);
-  token.lstrip = place["lstrip"].flag(false);
-  token.rstrip = place["rstrip"].flag(false);
-  token.normalized = place["normalized"].flag(true);
-  token.special = place["special"].flag(false);
+  token.id = static_cast<int32_t>(location["id"].count());
+  token.content = location["content"].text();
+  token.single_word = location["single_word"].flag(false);
+  token.lstrip = location["lstrip"].flag(false);
+  token.rstrip = location["rstrip"].flag(false);
+  token.normalized = location["normalized"].flag(true);
+  token.special = location["special"].flag(false);
   return token;
 }
 
 }  // namespace
 
-std::vector<AddedToken> read_added_tokens(const JsonPlace& place) {
+std::vector<AddedToken> read_added_tokens(const JsonLocation& location) {
   std::vector<AddedToken> tokens;
-  if (place.is_null()) return tokens;
-  place.expect_list();
-  for (size_t i = 0; i < place.size(); ++i) {
-    AddedToken token = read_token(place.item(i));
+  if (location.is_null()) return tokens;
+  location.expect_list();
+  for (size_t i = 0; i < location.size(); ++i) {
+    AddedToken token = read_token(location.item(i));
     if (!token.content.empty()) tokens.push_back(std::move(token));
   }
   return tokens;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "json_place.h"
+#include "json_location.h"
 
 namespace s2s::hf {
 
@@ -25,10 +25,10 @@ struct AddedToken {
 };
 
 /// Errors: [tokenizer/definition], [tokenizer/unsupported].
-std::vector<AddedToken> read_added_tokens(const JsonPlace& place);
+std::vector<AddedToken> read_added_tokens(const JsonLocation& location);
 
 /// Makes each of `contents` a special token of a tokenizer.json. Those that are no token yet get
-/// the ids behind all others, in their order. Source: transformers' add_special_tokens.
+/// the ids after all others, in order. Source: transformers' add_special_tokens.
 void add_special_tokens(nlohmann::json& root, const std::vector<std::string>& contents);
 
 /// A part of a text: an added token with the white space that it consumes (`id`), or the text

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "json_place.h"
+#include "json_location.h"
 
 namespace s2s::hf {
 
@@ -84,7 +84,7 @@ struct BpeWorkspace {
 class Bpe {
  public:
   /// Errors: [tokenizer/definition], [tokenizer/unsupported].
-  Bpe(const JsonPlace& place, Alphabet alphabet);
+  Bpe(const JsonLocation& location, Alphabet alphabet);
 
   /// Appends the ids of a piece (not empty).
   void encode(std::string_view piece, BpeWorkspace& work, std::vector<int64_t>& ids) const;
@@ -100,9 +100,9 @@ class Bpe {
   std::optional<int32_t> unknown() const;
 
  private:
-  void read_settings(const JsonPlace& place);
-  void read_vocab(const JsonPlace& place);
-  void read_merges(const JsonPlace& place);
+  void read_settings(const JsonLocation& location);
+  void read_vocab(const JsonLocation& location);
+  void read_merges(const JsonLocation& location);
   /// Returns false if one of the three pieces does not exist.
   bool add_merge(std::string_view left, std::string_view right);
   void note_join(std::string_view left, std::string_view right);

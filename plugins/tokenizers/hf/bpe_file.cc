@@ -28,8 +28,8 @@ bool is_byte_piece(std::string_view piece) {
   return piece.size() == 6 && piece.substr(0, 3) == "<0x" && piece.back() == '>';
 }
 
-void expect_empty(const JsonPlace& place) {
-  if (!place.is_null() && !place.text().empty()) place.refuse("none");
+void expect_empty(const JsonLocation& location) {
+  if (!location.is_null() && !location.text().empty()) location.refuse("none");
 }
 
 /// Both halves of "a b" or ["a", "b"]. Returns false for other values.
@@ -51,11 +51,11 @@ bool split_merge(const nlohmann::json& merge, std::string& left, std::string& ri
 
 }  // namespace
 
-Bpe::Bpe(const JsonPlace& place, Alphabet alphabet) : alphabet_(alphabet) {
-  if (place.is_null()) place.damaged("an object");
-  read_settings(place);
-  read_vocab(place["vocab"]);
-  const JsonPlace unknown = place["unk_token"];
+Bpe::Bpe(const JsonLocation& location, Alphabet alphabet) : alphabet_(alphabet) {
+  if (location.is_null()) location.damaged("an object");
+  read_settings(location);
+  read_vocab(location["vocab"]);
+  const JsonLocation unknown = location["unk_token"];
   if (!unknown.is_null()) {
     const auto id = find(unknown.text());
     if (!id) unknown.damaged("a piece of the vocabulary");
@@ -63,39 +63,41 @@ Bpe::Bpe(const JsonPlace& place, Alphabet alphabet) : alphabet_(alphabet) {
   }
   index_symbols();
   cuts_words_ = alphabet_ == Alphabet::kCharacters && symbol_of(kWordMarkCode) >= 0;
-  read_merges(place["merges"]);
+  read_merges(location["merges"]);
   index_whole_pieces();
 }
 
-void Bpe::read_settings(const JsonPlace& place) {
-  if (!place["type"].is_null() && place.type() != "BPE") place.refuse_type("BPE");
-  place.expect_only({"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
-                     "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"});
-  const JsonPlace dropout = place["dropout"];
+void Bpe::read_settings(const JsonLocation& location) {
+  if (!location["type"].is_null() && location.type() != "BPE") location.refuse_type("BPE");
+  location.expect_only({"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
+                        "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"});
+  const JsonLocation dropout = location["dropout"];
   if (!dropout.is_null() && dropout.value() != 0) dropout.refuse("none: ids must not be random");
-  expect_empty(place["continuing_subword_prefix"]);
-  expect_empty(place["end_of_word_suffix"]);
-  fuse_unknown_ = place["fuse_unk"].flag(false);
-  byte_fallback_ = place["byte_fallback"].flag(false);
-  ignore_merges_ = place["ignore_merges"].flag(false);
+  expect_empty(location["continuing_subword_prefix"]);
+  expect_empty(location["end_of_word_suffix"]);
+  fuse_unknown_ = location["fuse_unk"].flag(false);
+  byte_fallback_ = location["byte_fallback"].flag(false);
+  ignore_merges_ = location["ignore_merges"].flag(false);
 }
 
-void Bpe::read_vocab(const JsonPlace& place) {
-  if (!place.value().is_object() || place.value().empty()) place.damaged("pieces with their ids");
+void Bpe::read_vocab(const JsonLocation& location) {
+  if (!location.value().is_object() || location.value().empty())
+    location.damaged("pieces with their ids");
   const auto bad = [&](const std::string& piece, const nlohmann::json& id,
                        const std::string& expected) {
-    JsonPlace(id, place.where() + ": '" + valid_utf8(piece.substr(0, 80)) + "'").damaged(expected);
+    JsonLocation(id, location.where() + ": '" + valid_utf8(piece.substr(0, 80)) + "'")
+        .damaged(expected);
   };
-  const int64_t max = max_id(place.size());
+  const int64_t max = max_id(location.size());
   int64_t last = 0;
-  for (const auto& [piece, id] : place.value().items()) {
+  for (const auto& [piece, id] : location.value().items()) {
     const bool fits = id.is_number_integer() && id >= 0 && id <= max;
     if (!fits) bad(piece, id, "an id from 0 to " + std::to_string(max));
     last = std::max(last, id.get<int64_t>());
   }
   pieces_.resize(static_cast<size_t>(last) + 1);
-  ids_.reserve(place.size());
-  for (const auto& [piece, id] : place.value().items()) {
+  ids_.reserve(location.size());
+  for (const auto& [piece, id] : location.value().items()) {
     auto& kept = pieces_[id.get<size_t>()];
     if (kept) bad(piece, id, "an id that no other piece has");
     kept = piece;
@@ -125,20 +127,20 @@ void Bpe::index_symbols() {
   }
 }
 
-void Bpe::read_merges(const JsonPlace& place) {
-  place.expect_list();
-  merges_.reserve(place.size());
+void Bpe::read_merges(const JsonLocation& location) {
+  location.expect_list();
+  merges_.reserve(location.size());
   std::string left;
   std::string right;
-  for (size_t i = 0; i < place.size(); ++i) {
-    const nlohmann::json& merge = place.value()[i];
+  for (size_t i = 0; i < location.size(); ++i) {
+    const nlohmann::json& merge = location.value()[i];
     const bool comment =
         merge.is_string() && merge.get_ref<const std::string&>().rfind("#version", 0) == 0;
     if (comment) continue;
-    if (!split_merge(merge, left, right)) place.item(i).damaged("two pieces");
+    if (!split_merge(merge, left, right)) location.item(i).damaged("two pieces");
     if (!add_merge(left, right)) {
       const nlohmann::json shown = left + " " + right;
-      JsonPlace(shown, place.item(i).where())
+      JsonLocation(shown, location.item(i).where())
           .damaged("two pieces of the vocabulary whose concatenation is in the vocabulary, too");
     }
   }

@@ -173,49 +173,49 @@ class SuffixStep final : public DecoderStep {
   Pattern suffix_;
 };
 
-std::unique_ptr<DecoderStep> read_metaspace(const JsonPlace& place) {
-  place.expect_only({"replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"});
-  const JsonPlace scheme = place["prepend_scheme"];
+std::unique_ptr<DecoderStep> read_metaspace(const JsonLocation& location) {
+  location.expect_only({"replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"});
+  const JsonLocation scheme = location["prepend_scheme"];
   const bool prepended =
-      scheme.is_null() ? place["add_prefix_space"].flag(true) : scheme.text() != "never";
-  return std::make_unique<MetaspaceDecoder>(place["replacement"].character(), prepended);
+      scheme.is_null() ? location["add_prefix_space"].flag(true) : scheme.text() != "never";
+  return std::make_unique<MetaspaceDecoder>(location["replacement"].character(), prepended);
 }
 
-std::unique_ptr<DecoderStep> read_decoder_step(const JsonPlace& place) {
-  const std::string type = place.type();
+std::unique_ptr<DecoderStep> read_decoder_step(const JsonLocation& location) {
+  const std::string type = location.type();
   if (type == "ByteLevel") {
-    place.expect_only({"add_prefix_space", "trim_offsets", "use_regex"});
+    location.expect_only({"add_prefix_space", "trim_offsets", "use_regex"});
     return std::make_unique<ByteLevelStep>();
   }
   if (type == "Fuse" || type == "ByteFallback") {
-    place.expect_only({});
+    location.expect_only({});
     if (type == "Fuse") return std::make_unique<FuseStep>();
     return std::make_unique<ByteFallbackStep>();
   }
   if (type == "Replace") {
-    place.expect_only({"pattern", "content"});
-    return std::make_unique<ReplaceDecoder>(read_pattern(place["pattern"]),
-                                            place["content"].text());
+    location.expect_only({"pattern", "content"});
+    return std::make_unique<ReplaceDecoder>(read_pattern(location["pattern"]),
+                                            location["content"].text());
   }
   if (type == "Strip") {
-    place.expect_only({"content", "start", "stop"});
-    return std::make_unique<StripDecoder>(place["content"].character(), place["start"].count(),
-                                          place["stop"].count());
+    location.expect_only({"content", "start", "stop"});
+    return std::make_unique<StripDecoder>(location["content"].character(),
+                                          location["start"].count(), location["stop"].count());
   }
-  if (type == "Metaspace") return read_metaspace(place);
+  if (type == "Metaspace") return read_metaspace(location);
   if (type == "BPEDecoder") {
-    place.expect_only({"suffix"});
-    if (place["suffix"].text().empty()) place["suffix"].damaged("a suffix");
-    return std::make_unique<SuffixStep>(place["suffix"].text());
+    location.expect_only({"suffix"});
+    if (location["suffix"].text().empty()) location["suffix"].damaged("a suffix");
+    return std::make_unique<SuffixStep>(location["suffix"].text());
   }
-  place.refuse_type(kKnownDecoders);
+  location.refuse_type(kKnownDecoders);
 }
 
 }  // namespace
 
-Decoder::Decoder(const JsonPlace& place) : joins_with_space_(place.is_null()) {
-  for_each_part(place, "decoders",
-                [&](const JsonPlace& part) { steps_.push_back(read_decoder_step(part)); });
+Decoder::Decoder(const JsonLocation& location) : joins_with_space_(location.is_null()) {
+  for_each_part(location, "decoders",
+                [&](const JsonLocation& part) { steps_.push_back(read_decoder_step(part)); });
 }
 
 std::string Decoder::decode(std::vector<std::string> pieces, MatchState& state) const {

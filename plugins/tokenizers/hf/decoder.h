@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "json_place.h"
+#include "json_location.h"
 #include "pattern.h"
 
 namespace s2s::hf {
@@ -20,7 +20,7 @@ class DecoderStep {
 class Decoder {
  public:
   /// Null: the pieces are joined with spaces.
-  explicit Decoder(const JsonPlace& place);
+  explicit Decoder(const JsonLocation& location);
 
   std::string decode(std::vector<std::string> pieces, MatchState& state) const;
 

@@ -9,10 +9,10 @@ namespace s2s::hf {
 namespace {
 
 /// Checks the members that no other code reads, and returns `root`.
-const JsonPlace& checked(const JsonPlace& root) {
+const JsonLocation& checked(const JsonLocation& root) {
   root.expect_only({"version", "truncation", "padding", "added_tokens", "normalizer",
                     "pre_tokenizer", "post_processor", "decoder", "model"});
-  const JsonPlace version = root["version"];
+  const JsonLocation version = root["version"];
   if (!version.is_null() && version.text() != "1.0") version.refuse("'1.0'");
   check_post_processor(root["post_processor"]);
   return root;
@@ -49,7 +49,7 @@ class HfTokenizer::Lease {
   std::unique_ptr<Workspace> work_;
 };
 
-HfTokenizer::Parts::Parts(const JsonPlace& root)
+HfTokenizer::Parts::Parts(const JsonLocation& root)
     : normalizer(checked(root)["normalizer"]),
       pre_tokenizer(root["pre_tokenizer"]),
       vocabulary(Bpe(root["model"], alphabet_of(pre_tokenizer)), root["added_tokens"], normalizer),
@@ -60,7 +60,7 @@ HfTokenizer::HfTokenizer(const HfOptions& options, const std::string& path,
     : files_(find_files(path, place)) {
   nlohmann::json json = read_json(files_.tokenizer, place);
   add_special_tokens(json, options.additional_special_tokens);
-  const JsonPlace root(json, files_.tokenizer);
+  const JsonLocation root(json, files_.tokenizer);
   parts_ = std::make_unique<Parts>(root);
   const Vocabulary& vocabulary = parts_->vocabulary;
   const auto find = find_special_ids(options, files_, root["post_processor"], vocabulary, place);

@@ -49,7 +49,7 @@ class HfTokenizer : public Tokenizer {
 
  private:
   struct Parts {
-    explicit Parts(const JsonPlace& root);
+    explicit Parts(const JsonLocation& root);
     Normalizer normalizer;
     PreTokenizer pre_tokenizer;
     Vocabulary vocabulary;

@@ -113,10 +113,10 @@ class ReplaceStep final : public NormalizerStep {
   std::string content_;
 };
 
-std::unique_ptr<NormalizerStep> read_normalizer_step(const JsonPlace& place) {
-  const std::string type = place.type();
+std::unique_ptr<NormalizerStep> read_normalizer_step(const JsonLocation& location) {
+  const std::string type = location.type();
   const auto form = [&](NormalForm which) {
-    place.expect_only({});
+    location.expect_only({});
     return std::make_unique<FormStep>(which);
   };
   if (type == "NFC") return form(NormalForm::kNfc);
@@ -124,41 +124,42 @@ std::unique_ptr<NormalizerStep> read_normalizer_step(const JsonPlace& place) {
   if (type == "NFKC") return form(NormalForm::kNfkc);
   if (type == "NFKD") return form(NormalForm::kNfkd);
   if (type == "Lowercase") {
-    place.expect_only({});
+    location.expect_only({});
     return std::make_unique<LowercaseStep>();
   }
   if (type == "Prepend") {
-    place.expect_only({"prepend"});
-    return std::make_unique<PrependStep>(place["prepend"].text());
+    location.expect_only({"prepend"});
+    return std::make_unique<PrependStep>(location["prepend"].text());
   }
   if (type == "Strip") {
-    place.expect_only({"strip_left", "strip_right"});
-    return std::make_unique<StripStep>(place["strip_left"].flag(true),
-                                       place["strip_right"].flag(true));
+    location.expect_only({"strip_left", "strip_right"});
+    return std::make_unique<StripStep>(location["strip_left"].flag(true),
+                                       location["strip_right"].flag(true));
   }
   if (type == "Replace") {
-    place.expect_only({"pattern", "content"});
-    return std::make_unique<ReplaceStep>(read_pattern(place["pattern"]), place["content"].text());
+    location.expect_only({"pattern", "content"});
+    return std::make_unique<ReplaceStep>(read_pattern(location["pattern"]),
+                                         location["content"].text());
   }
-  place.refuse_type(kKnownNormalizers);
+  location.refuse_type(kKnownNormalizers);
 }
 
 }  // namespace
 
-Normalizer::Normalizer(const JsonPlace& place) {
-  for_each_part(place, "normalizers",
-                [&](const JsonPlace& part) { steps_.push_back(read_normalizer_step(part)); });
+Normalizer::Normalizer(const JsonLocation& location) {
+  for_each_part(location, "normalizers",
+                [&](const JsonLocation& part) { steps_.push_back(read_normalizer_step(part)); });
 }
 
 void Normalizer::apply(NormalizedText& text, MatchState& state) const {
   for (const auto& step : steps_) step->apply(text, state);
 }
 
-Pattern read_pattern(const JsonPlace& place) {
-  place.expect_only({"String", "Regex"});
-  const JsonPlace literal = place["String"];
-  const JsonPlace regex = place["Regex"];
-  if (literal.is_null() == regex.is_null()) place.damaged("either String or Regex");
+Pattern read_pattern(const JsonLocation& location) {
+  location.expect_only({"String", "Regex"});
+  const JsonLocation literal = location["String"];
+  const JsonLocation regex = location["Regex"];
+  if (literal.is_null() == regex.is_null()) location.damaged("either String or Regex");
   if (regex.is_null()) {
     if (literal.text().empty()) literal.refuse("a pattern of at least one character");
     return Pattern::literal(literal.text());

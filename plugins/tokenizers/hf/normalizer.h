@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "json_place.h"
+#include "json_location.h"
 #include "pattern.h"
 
 namespace s2s::hf {
@@ -27,7 +27,7 @@ class NormalizerStep {
 class Normalizer {
  public:
   /// Null: no normalization. Errors: [tokenizer/unsupported], [tokenizer/definition].
-  explicit Normalizer(const JsonPlace& place);
+  explicit Normalizer(const JsonLocation& location);
 
   bool changes_nothing() const { return steps_.empty(); }
   void apply(NormalizedText& text, MatchState& state) const;
@@ -38,7 +38,7 @@ class Normalizer {
 
 /// The member `pattern` of Split and Replace: {"String": ...} or {"Regex": ...}.
 /// Errors: [tokenizer/unsupported], [tokenizer/definition].
-Pattern read_pattern(const JsonPlace& place);
+Pattern read_pattern(const JsonLocation& location);
 
 /// `text` with each match replaced by `content`. `spans` gets the matches and the parts between
 /// them.

@@ -118,20 +118,20 @@ class MetaspaceStep final : public RewriteStep {
   PrependScheme scheme_;
 };
 
-SplitBehavior read_behavior(const JsonPlace& place) {
-  const std::string name = place.text();
+SplitBehavior read_behavior(const JsonLocation& location) {
+  const std::string name = location.text();
   if (name == "Removed") return SplitBehavior::kRemoved;
   if (name == "Isolated") return SplitBehavior::kIsolated;
   if (name == "MergedWithPrevious") return SplitBehavior::kMergedWithPrevious;
   if (name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
   if (name == "Contiguous") return SplitBehavior::kContiguous;
-  place.refuse("Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous");
+  location.refuse("Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous");
 }
 
-PrependScheme read_scheme(const JsonPlace& place) {
+PrependScheme read_scheme(const JsonLocation& location) {
   // Older files use add_prefix_space.
-  const bool prefix = place["add_prefix_space"].flag(true);
-  const JsonPlace scheme = place["prepend_scheme"];
+  const bool prefix = location["add_prefix_space"].flag(true);
+  const JsonLocation scheme = location["prepend_scheme"];
   if (scheme.is_null()) return prefix ? PrependScheme::kAlways : PrependScheme::kNever;
   const std::string name = scheme.text();
   if (!prefix && name != "never") scheme.damaged("never, as add_prefix_space is false");
@@ -197,32 +197,34 @@ void merge_matches(std::vector<Span>& matches, SplitBehavior behavior) {
   }
 }
 
-PreTokenizer::PreTokenizer(const JsonPlace& place) {
-  std::vector<JsonPlace> parts;
-  for_each_part(place, "pretokenizers", [&](const JsonPlace& part) { parts.push_back(part); });
+PreTokenizer::PreTokenizer(const JsonLocation& location) {
+  std::vector<JsonLocation> parts;
+  for_each_part(location, "pretokenizers",
+                [&](const JsonLocation& part) { parts.push_back(part); });
   for (size_t i = 0; i < parts.size(); ++i) add(parts[i], i + 1 == parts.size());
 }
 
-void PreTokenizer::add(const JsonPlace& place, bool last) {
-  const std::string type = place.type();
-  if (type == "ByteLevel") return add_byte_level(place, last);
-  if (type == "Metaspace") return add_metaspace(place);
+void PreTokenizer::add(const JsonLocation& location, bool last) {
+  const std::string type = location.type();
+  if (type == "ByteLevel") return add_byte_level(location, last);
+  if (type == "Metaspace") return add_metaspace(location);
   if (type == "Split") {
-    place.expect_only({"pattern", "behavior", "invert"});
-    steps_.push_back(make_split(read_pattern(place["pattern"]), read_behavior(place["behavior"]),
-                                place["invert"].flag(false)));
+    location.expect_only({"pattern", "behavior", "invert"});
+    steps_.push_back(make_split(read_pattern(location["pattern"]),
+                                read_behavior(location["behavior"]),
+                                location["invert"].flag(false)));
   } else if (type == "Digits") {
-    place.expect_only({"individual_digits"});
+    location.expect_only({"individual_digits"});
     // Numbers of Unicode 17, which the package uses here; its patterns use an older version.
     const char* numbers = "[\\p{N}\\x{11de0}-\\x{11de9}\\x{16ff4}-\\x{16ff6}]";
-    steps_.push_back(make_split(Pattern::regex(numbers), place["individual_digits"].flag(false)
+    steps_.push_back(make_split(Pattern::regex(numbers), location["individual_digits"].flag(false)
                                                              ? SplitBehavior::kIsolated
                                                              : SplitBehavior::kContiguous));
   } else if (type == "WhitespaceSplit") {
-    place.expect_only({});
+    location.expect_only({});
     steps_.push_back(make_split(Pattern::regex("\\s"), SplitBehavior::kRemoved));
   } else if (type == "Whitespace") {
-    place.expect_only({});
+    location.expect_only({});
     // Of the numbers, words contain only decimal digits and letter numbers here.
     const std::string word =
         "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
@@ -230,29 +232,30 @@ void PreTokenizer::add(const JsonPlace& place, bool last) {
     steps_.push_back(make_split(Pattern::regex("[" + word + "]+|[^\\s" + word + "]+"),
                                 SplitBehavior::kRemoved, /*invert=*/true));
   } else if (type == "CharDelimiterSplit") {
-    place.expect_only({"delimiter"});
+    location.expect_only({"delimiter"});
     steps_.push_back(
-        make_split(Pattern::literal(place["delimiter"].character()), SplitBehavior::kRemoved));
+        make_split(Pattern::literal(location["delimiter"].character()), SplitBehavior::kRemoved));
   } else {
-    place.refuse_type(kKnownPreTokenizers);
+    location.refuse_type(kKnownPreTokenizers);
   }
 }
 
-void PreTokenizer::add_byte_level(const JsonPlace& place, bool last) {
-  place.expect_only({"add_prefix_space", "trim_offsets", "use_regex"});
-  if (place["add_prefix_space"].flag(true)) steps_.push_back(std::make_unique<PrefixSpaceStep>());
-  if (place["use_regex"].flag(true)) {
+void PreTokenizer::add_byte_level(const JsonLocation& location, bool last) {
+  location.expect_only({"add_prefix_space", "trim_offsets", "use_regex"});
+  if (location["add_prefix_space"].flag(true))
+    steps_.push_back(std::make_unique<PrefixSpaceStep>());
+  if (location["use_regex"].flag(true)) {
     steps_.push_back(make_split(Pattern::regex(kGpt2Pattern), SplitBehavior::kIsolated));
   }
   ends_in_bytes_ = last;
   if (!last) steps_.push_back(std::make_unique<ByteCharactersStep>());
 }
 
-void PreTokenizer::add_metaspace(const JsonPlace& place) {
-  place.expect_only({"replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"});
-  const std::string mark = place["replacement"].character();
-  steps_.push_back(std::make_unique<MetaspaceStep>(mark, read_scheme(place)));
-  if (place["split"].flag(true)) {
+void PreTokenizer::add_metaspace(const JsonLocation& location) {
+  location.expect_only({"replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"});
+  const std::string mark = location["replacement"].character();
+  steps_.push_back(std::make_unique<MetaspaceStep>(mark, read_scheme(location)));
+  if (location["split"].flag(true)) {
     steps_.push_back(make_split(Pattern::literal(mark), SplitBehavior::kMergedWithNext));
   }
 }

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "json_place.h"
+#include "json_location.h"
 #include "pattern.h"
 
 namespace s2s::hf {
@@ -40,7 +40,7 @@ class PreTokenizer {
  public:
   /// Null: each text is one piece.
   /// Errors: [tokenizer/unsupported], [tokenizer/definition].
-  explicit PreTokenizer(const JsonPlace& place);
+  explicit PreTokenizer(const JsonLocation& location);
 
   /// True if the last step is ByteLevel. The model then maps the bytes of a piece to the byte-level
   /// alphabet; `apply` does not.
@@ -48,9 +48,9 @@ class PreTokenizer {
   void apply(Pieces& pieces, MatchState& state) const;
 
  private:
-  void add(const JsonPlace& place, bool last);
-  void add_byte_level(const JsonPlace& place, bool last);
-  void add_metaspace(const JsonPlace& place);
+  void add(const JsonLocation& location, bool last);
+  void add_byte_level(const JsonLocation& location, bool last);
+  void add_metaspace(const JsonLocation& location);
 
   std::vector<std::unique_ptr<PreTokenizerStep>> steps_;
   bool ends_in_bytes_ = false;

@@ -91,24 +91,24 @@ std::string only_json(const fs::path& folder) {
 
 /// The token of a settings file: a string, or an object with `content`. Empty if the value is null
 /// or missing.
-std::optional<std::string> token_of_settings(const JsonPlace& setting) {
+std::optional<std::string> token_of_settings(const JsonLocation& setting) {
   if (setting.is_null()) return std::nullopt;
   if (setting.value().is_object()) return setting["content"].text();
   return setting.text();
 }
 
 /// The special token at the start (`first`) or end of a template; "" if there is none.
-std::string template_token(const JsonPlace& single, bool first) {
+std::string template_token(const JsonLocation& single, bool first) {
   if (single.is_null() || single.size() == 0) return "";
-  const JsonPlace piece = single.item(first ? 0 : single.size() - 1);
-  const JsonPlace special = piece["SpecialToken"];
+  const JsonLocation piece = single.item(first ? 0 : single.size() - 1);
+  const JsonLocation special = piece["SpecialToken"];
   return special.is_null() ? "" : special["id"].text();
 }
 
 class SpecialTokenFinder {
  public:
   SpecialTokenFinder(const HfOptions& options, const TokenizerFiles& files,
-                     const JsonPlace& post_processor, const Vocabulary& vocabulary,
+                     const JsonLocation& post_processor, const Vocabulary& vocabulary,
                      const std::string& place)
       : options_(options),
         files_(files),
@@ -160,7 +160,7 @@ class SpecialTokenFinder {
   std::optional<int64_t> from_settings(const Role& role) const {
     for (const std::string& file : files_.settings) {
       const nlohmann::json json = read_json(file, place_);
-      const JsonPlace setting = JsonPlace(json, file)[role.setting];
+      const JsonLocation setting = JsonLocation(json, file)[role.setting];
       const auto token = token_of_settings(setting);
       if (!token) continue;
       if (const auto id = vocabulary_.find(*token)) return *id;
@@ -172,7 +172,7 @@ class SpecialTokenFinder {
   std::optional<int64_t> from_template(const Role& role) const {
     if (&role == &pad_role()) return std::nullopt;
     std::string token;
-    for_each_part(post_, "processors", [&](const JsonPlace& part) {
+    for_each_part(post_, "processors", [&](const JsonLocation& part) {
       if (part.type() != "TemplateProcessing") return;
       const std::string here = template_token(part["single"], &role == &bos_role());
       if (!here.empty()) token = here;
@@ -194,14 +194,14 @@ class SpecialTokenFinder {
 
   const HfOptions& options_;
   const TokenizerFiles& files_;
-  const JsonPlace post_;
+  const JsonLocation post_;
   const Vocabulary& vocabulary_;
   const std::string& place_;
 };
 
-void check_template(const JsonPlace& place) {
-  place.expect_only({"single", "pair", "special_tokens"});
-  const JsonPlace single = place["single"];
+void check_template(const JsonLocation& location) {
+  location.expect_only({"single", "pair", "special_tokens"});
+  const JsonLocation single = location["single"];
   single.expect_list();
   for (size_t i = 0; i < single.size(); ++i) {
     single.item(i).expect_only({"SpecialToken", "Sequence"});
@@ -273,8 +273,8 @@ nlohmann::json read_json(const std::string& path, const std::string& place) {
   }
 }
 
-void check_post_processor(const JsonPlace& place) {
-  for_each_part(place, "processors", [](const JsonPlace& part) {
+void check_post_processor(const JsonLocation& location) {
+  for_each_part(location, "processors", [](const JsonLocation& part) {
     const std::string type = part.type();
     if (type == "TemplateProcessing") return check_template(part);
     if (type != "ByteLevel") part.refuse_type("Sequence, TemplateProcessing or ByteLevel");
@@ -283,7 +283,7 @@ void check_post_processor(const JsonPlace& place) {
 }
 
 SpecialIdOptions::Find find_special_ids(const HfOptions& options, const TokenizerFiles& files,
-                                        const JsonPlace& post_processor,
+                                        const JsonLocation& post_processor,
                                         const Vocabulary& vocabulary, const std::string& place) {
   return [finder = SpecialTokenFinder(options, files, post_processor, vocabulary, place)](
              const std::string& option, const std::vector<int64_t>& taken) {

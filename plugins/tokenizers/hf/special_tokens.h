@@ -29,7 +29,7 @@ nlohmann::json read_json(const std::string& path, const std::string& place);
 
 /// Checks the post-processor: TemplateProcessing, ByteLevel or Sequences of them, which only add
 /// special tokens. Errors: [tokenizer/unsupported], [tokenizer/definition].
-void check_post_processor(const JsonPlace& place);
+void check_post_processor(const JsonLocation& location);
 
 /// Finds an id that no option sets. Tried in this order: bos_token, eos_token, pad_token of the
 /// options, then of the settings; the token that the template of the post-processor puts before
@@ -38,7 +38,7 @@ void check_post_processor(const JsonPlace& place);
 /// [tokenizer/unreadable]. Source of the last choice for PAD: NeMo get_pad_id, but never silently
 /// 0.
 SpecialIdOptions::Find find_special_ids(const HfOptions& options, const TokenizerFiles& files,
-                                        const JsonPlace& post_processor,
+                                        const JsonLocation& post_processor,
                                         const Vocabulary& vocabulary, const std::string& place);
 
 }  // namespace s2s::hf

@@ -8,7 +8,7 @@
 
 namespace s2s::hf {
 
-Vocabulary::Vocabulary(Bpe bpe, const JsonPlace& tokens, const Normalizer& normalizer)
+Vocabulary::Vocabulary(Bpe bpe, const JsonLocation& tokens, const Normalizer& normalizer)
     : bpe_(std::move(bpe)), next_id_(static_cast<int32_t>(bpe_.num_pieces())) {
   MatchState state;
   std::vector<AddedToken> read = read_added_tokens(tokens);
@@ -29,14 +29,15 @@ std::optional<int32_t> Vocabulary::find(std::string_view token) const {
   return bpe_.find(token);
 }
 
-void Vocabulary::add(AddedToken token, const JsonPlace& place, const Normalizer& normalizer,
+void Vocabulary::add(AddedToken token, const JsonLocation& location, const Normalizer& normalizer,
                      MatchState& state) {
   // The tokenizers library numbers new tokens after the model's pieces and ignores the file's ids.
   const std::optional<int32_t> known = find(token.content);
   const int32_t id = known ? *known : next_id_++;
   if (token.id != id) {
     const nlohmann::json said = token.id;
-    JsonPlace(said, place.where() + ": the id of '" + valid_utf8(token.content.substr(0, 80)) + "'")
+    JsonLocation(said,
+                 location.where() + ": the id of '" + valid_utf8(token.content.substr(0, 80)) + "'")
         .damaged("the id " + std::to_string(id) + ", which the tokenizers library gives it");
   }
   NormalizedText normal{token.content, 0};

@@ -19,7 +19,7 @@ class Vocabulary {
   /// `tokens`: the member added_tokens of the file. A token gets the id of the piece with the same
   /// text, else the next free id. The file must contain the same id.
   /// Errors: [tokenizer/definition].
-  Vocabulary(Bpe bpe, const JsonPlace& tokens, const Normalizer& normalizer);
+  Vocabulary(Bpe bpe, const JsonLocation& tokens, const Normalizer& normalizer);
 
   const Bpe& bpe() const { return bpe_; }
   int64_t num_ids() const { return static_cast<int64_t>(decoded_.size()); }
@@ -38,7 +38,7 @@ class Vocabulary {
   const TokenFinder& normalized_finder() const { return normalized_finder_; }
 
  private:
-  void add(AddedToken token, const JsonPlace& place, const Normalizer& normalizer,
+  void add(AddedToken token, const JsonLocation& location, const Normalizer& normalizer,
            MatchState& state);
   void index_decoded();
 

@@ -4,8 +4,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <cctype>
-
 #include "s2s/kinds/optimizer.h"
 #include "s2s/nn/block.h"
 #include "s2s/plugin.h"
@@ -32,12 +30,6 @@ std::optional<at::Tensor> optional_of(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-/// Source: NeMo's configure_optimizers_exclude_norm_from_wd.
-bool is_norm_or_bias(std::string name) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return name.find("norm") != std::string::npos || name.find("bias") != std::string::npos;
-}
-
 /// Parameters with the same learning-rate scale and decay, and their moments, in the same order.
 struct Group {
   double lr_scale = 1;
@@ -45,15 +37,6 @@ struct Group {
   std::vector<std::string> names;
   std::vector<at::Tensor> parameters, first_moments, second_moments, steps;
 };
-
-[[noreturn]] void throw_state_mismatch(const std::vector<std::string>& problems) {
-  std::string message = "the optimizer state does not belong to this model";
-  for (const std::string& problem : problems) message += "\n  " + problem;
-  throw Error(ExitCode::kConfig, "checkpoint/optimizer",
-              message +
-                  "\n  expected: a checkpoint of the same model, with the same frozen "
-                  "parameters");
-}
 
 class AdamW : public Optimizer {
  public:
@@ -96,25 +79,7 @@ class AdamW : public Optimizer {
     return state;
   }
 
-  void restore(const TensorMap& state) override {
-    const at::NoGradGuard no_grad;
-    std::vector<std::string> problems;
-    TensorMap own = this->state();
-    for (auto& [name, tensor] : own) {
-      const auto found = state.find(name);
-      if (found == state.end()) {
-        problems.push_back("missing: " + name);
-      } else if (found->second.sizes() != tensor.sizes()) {
-        problems.push_back("another size: " + name);
-      } else {
-        tensor.copy_(found->second);
-      }
-    }
-    for (const auto& [name, tensor] : state) {
-      if (!own.contains(name)) problems.push_back("not expected: " + name);
-    }
-    if (!problems.empty()) throw_state_mismatch(problems);
-  }
+  void restore(const TensorMap& state) override { restore_state(this->state(), state); }
 
  private:
   Group& group_of(double lr_scale, double weight_decay) {

@@ -3,25 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <cctype>
-
 namespace s2s::peer_optimizers {
 namespace {
-
-/// Source: NeMo's configure_optimizers_exclude_norm_from_wd.
-bool is_norm_or_bias(std::string name) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return name.find("norm") != std::string::npos || name.find("bias") != std::string::npos;
-}
-
-[[noreturn]] void throw_state_mismatch(const std::vector<std::string>& problems) {
-  std::string message = "the optimizer state does not belong to this model and optimizer";
-  for (const std::string& problem : problems) message += "\n  " + problem;
-  throw Error(ExitCode::kConfig, "checkpoint/optimizer",
-              message +
-                  "\n  expected: a checkpoint of the same model and optimizer, with the same "
-                  "frozen parameters");
-}
 
 /// The values of a parameter and its states before an update.
 struct Before {
@@ -79,24 +62,7 @@ TensorMap EachParameter::state() const {
   return state;
 }
 
-void EachParameter::restore(const TensorMap& state) {
-  const at::NoGradGuard no_grad;
-  std::vector<std::string> problems;
-  TensorMap own = this->state();
-  for (auto& [name, tensor] : own) {
-    const auto found = state.find(name);
-    if (found == state.end()) {
-      problems.push_back("missing: " + name);
-    } else if (found->second.sizes() != tensor.sizes()) {
-      problems.push_back("another size: " + name);
-    }
-  }
-  for (const auto& [name, tensor] : state) {
-    if (!own.contains(name)) problems.push_back("not expected: " + name);
-  }
-  if (!problems.empty()) throw_state_mismatch(problems);
-  for (auto& [name, tensor] : own) tensor.copy_(state.at(name));
-}
+void EachParameter::restore(const TensorMap& state) { restore_state(this->state(), state); }
 
 at::Tensor zeros_of(const Trained& trained) { return at::zeros_like(trained.tensor.detach()); }
 

@@ -129,9 +129,9 @@ std::vector<std::string> fault_names() {
 }
 
 int bench_fault(const BenchFaultArguments& arguments, const Invocation& invocation) {
-  const LaunchPlace place = read_launch_environment();
-  if (place.size < 2 || arguments.rank >= place.size) {
-    throw fault_rank_error(arguments.rank, place.size);
+  const LaunchEnvironment launch = read_launch_environment();
+  if (launch.size < 2 || arguments.rank >= launch.size) {
+    throw fault_rank_error(arguments.rank, launch.size);
   }
   const CommandRanks ranks(invocation, arguments.ranks, {{"fault", arguments.fault}});
   const RunProcesses& processes = ranks.processes();

@@ -129,6 +129,28 @@ TEST_CASE("duplex_stt.yaml of NeMo trains with an archive and a folder of this m
   CHECK(last.contains("txt_bleu"));
 }
 
+TEST_CASE("a program that links s2s::run reads duplex_stt.yaml of NeMo as s2s-run does") {
+  const TemporaryFolder folder;
+  const auto words_of = [&](const std::string& first, const fs::path& run) {
+    const Words words = with({first, nemo_config("duplex_stt")}, short_run(run));
+    return with(words, with(spoken_set(), {"model.pretrained_llm=" + llm_folder(folder), archive(),
+                                           "model.perception.modality_adapter.d_model=16"}));
+  };
+  const fs::path own = folder.path() / "own", run = folder.path() / "run";
+  const Outcome program =
+      Process(words_of(binary_dir() + "/lib/s2s/plugins", own), {}, "bin/train_config").wait();
+  REQUIRE_MESSAGE(program.exit_code == 0, program.output);
+  const Outcome command = run_s2s(words_of("train", run));
+  REQUIRE_MESSAGE(command.exit_code == 0, command.output);
+  std::string config = read_text(own / "config.yaml");
+  const size_t place = config.find(own.string());
+  REQUIRE(place != std::string::npos);
+  CHECK(config.replace(place, own.string().size(), run.string()) == read_text(run / "config.yaml"));
+  // MKL's kernels differ on AMD's processors (program_test.cc).
+  CHECK(metrics(own).front()["loss"].get<double>() ==
+        doctest::Approx(metrics(run).front()["loss"].get<double>()).epsilon(1e-5));
+}
+
 TEST_CASE("duplex_eartts.yaml of NeMo trains with a small model") {
   const TemporaryFolder folder;
   const std::string sizes =

@@ -235,7 +235,7 @@ TEST_CASE("a checkpoint of another model names every difference") {
       s2s::Error);
 }
 
-TEST_CASE("missing folders and files are told apart") {
+TEST_CASE("missing folders and files are distinguished") {
   TemporaryFolder folder;
   FakeRun run;
   CHECK_THROWS_WITH_AS(s2s::load_model(folder / "none", run.model),
@@ -266,7 +266,7 @@ TEST_CASE("a checkpoint that cannot be written leaves the older ones") {
   TemporaryFolder folder;
   FakeRun run;
   const std::string first = save_step(folder.path(), run, 1);
-  // A file stands where the new folder has to be made: works for root too, unlike permissions.
+  // A file has the name of the new folder. This also works for root, unlike permissions.
   std::ofstream(folder / "blocked") << "x";
   s2s::CheckpointFolder blocked(folder / "blocked/checkpoints", {});
   CHECK_THROWS_WITH_AS(blocked.save(s2s::whole_parts(run.model), run.optimizer, {2, ""}),
@@ -325,8 +325,9 @@ TEST_CASE("saving a step again replaces it, and last is fixed after a cut save")
 
 TEST_CASE("freeze patterns match at the start of names and keep patterns win") {
   FakeRun run;
-  CHECK(s2s::freeze_parameters(run.model, {"^linear\\..+$", "nothing"}, {"linear\\.bias"}) ==
-        std::vector<std::string>{"nothing"});
+  const s2s::FreezeRules rules({"^linear\\..+$", "nothing"}, {"linear\\.bias"});
+  s2s::freeze_parameters(run.model, rules);
+  CHECK(rules.unmatched(run.model.named_parameters()) == std::vector<std::string>{"nothing"});
   for (const s2s::NamedTensor& p : run.model.named_parameters()) {
     CHECK(p.tensor->requires_grad() == (p.name == "linear.bias"));
   }
@@ -335,10 +336,10 @@ TEST_CASE("freeze patterns match at the start of names and keep patterns win") {
 
 TEST_CASE("freezing everything and broken patterns are refused") {
   FakeRun run;
-  CHECK_THROWS_WITH_AS(s2s::freeze_parameters(run.model, {".*"}, {}),
+  CHECK_THROWS_WITH_AS(s2s::freeze_parameters(run.model, s2s::FreezeRules({".*"}, {})),
                        doctest::Contains("[config/nothing-trainable]"), s2s::Error);
-  CHECK_THROWS_WITH_AS(s2s::freeze_parameters(run.model, {"("}, {}),
-                       doctest::Contains("[config/pattern]"), s2s::Error);
+  CHECK_THROWS_WITH_AS(s2s::FreezeRules({"("}, {}), doctest::Contains("[config/pattern]"),
+                       s2s::Error);
 }
 
 TEST_CASE("the monitored number is found by NeMo's names") {

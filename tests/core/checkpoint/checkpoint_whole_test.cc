@@ -290,7 +290,7 @@ TEST_CASE("a state.json with other types or sizes of its mesh is one rank's") {
   }
 }
 
-TEST_CASE("a checkpoint with what no index lists, and one through links, is told") {
+TEST_CASE("unlisted files of a checkpoint, and links to one, are reported") {
   TemporaryFolder folder;
   FakeRun run;
   const std::string path = save_step(folder.path(), run, 1);

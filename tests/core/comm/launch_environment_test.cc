@@ -11,7 +11,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-s2s::LaunchPlace read(const Variables& variables) {
+s2s::LaunchEnvironment read(const Variables& variables) {
   return s2s::read_launch_environment([&](const char* name) -> std::optional<std::string> {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
@@ -50,22 +50,22 @@ const Variables kSlurm = {{"SLURM_PROCID", "2"},
 }  // namespace
 
 TEST_CASE("a process that nothing launched is rank 0 of 1") {
-  const s2s::LaunchPlace place = read({});
-  CHECK(place.launcher == s2s::Launcher::kNone);
-  CHECK(place.rank == 0);
-  CHECK(place.size == 1);
+  const s2s::LaunchEnvironment launch = read({});
+  CHECK(launch.launcher == s2s::Launcher::kNone);
+  CHECK(launch.rank == 0);
+  CHECK(launch.size == 1);
 }
 
 TEST_CASE("torchrun's variables are read") {
-  const s2s::LaunchPlace place = read(kTorchrun);
-  CHECK(place.launcher == s2s::Launcher::kTorchrun);
-  CHECK(place.rank == 3);
-  CHECK(place.size == 4);
-  CHECK(place.local_rank == 1);
-  CHECK(place.local_size == 2);
-  CHECK(place.address() == "node7:29511");
-  CHECK(place.launcher_has_store);
-  CHECK(place.attempt == 0);  // of this agent only
+  const s2s::LaunchEnvironment launch = read(kTorchrun);
+  CHECK(launch.launcher == s2s::Launcher::kTorchrun);
+  CHECK(launch.rank == 3);
+  CHECK(launch.size == 4);
+  CHECK(launch.local_rank == 1);
+  CHECK(launch.local_size == 2);
+  CHECK(launch.address() == "node7:29511");
+  CHECK(launch.launcher_has_store);
+  CHECK(launch.attempt == 0);  // of this agent only
   Variables local = kTorchrun;
   local["S2S_LAUNCH_LOCAL"] = "1";
   CHECK(read(local).attempt == 2);
@@ -77,15 +77,15 @@ TEST_CASE("Open MPI's variables are read; runs of one machine meet at ports of t
                          {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
                          {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
                          {"PMIX_NAMESPACE", "1336803329"}};
-  const s2s::LaunchPlace place = read(variables);
-  CHECK(place.launcher == s2s::Launcher::kMpi);
-  CHECK(place.rank == 1);
-  CHECK(place.size == 2);
-  CHECK(place.host == "127.0.0.1");
-  CHECK(place.port >= 12000);
-  CHECK(place.port < 32000);
+  const s2s::LaunchEnvironment launch = read(variables);
+  CHECK(launch.launcher == s2s::Launcher::kMpi);
+  CHECK(launch.rank == 1);
+  CHECK(launch.size == 2);
+  CHECK(launch.host == "127.0.0.1");
+  CHECK(launch.port >= 12000);
+  CHECK(launch.port < 32000);
   variables["PMIX_NAMESPACE"] = "1336803330";
-  CHECK(read(variables).port != place.port);
+  CHECK(read(variables).port != launch.port);
   variables["OMPI_COMM_WORLD_LOCAL_SIZE"] = "1";
   CHECK(s2s::test::contains(error_of(variables), "MASTER_ADDR"));
   variables["MASTER_ADDR"] = "node1";
@@ -93,15 +93,15 @@ TEST_CASE("Open MPI's variables are read; runs of one machine meet at ports of t
 }
 
 TEST_CASE("srun's variables are read; the first node of the step is where ranks meet") {
-  const s2s::LaunchPlace place = read(kSlurm);
-  CHECK(place.launcher == s2s::Launcher::kSlurm);
-  CHECK(place.rank == 2);
-  CHECK(place.size == 3);
-  CHECK(place.local_size == 1);
-  CHECK(place.host == "gpu07");
+  const s2s::LaunchEnvironment launch = read(kSlurm);
+  CHECK(launch.launcher == s2s::Launcher::kSlurm);
+  CHECK(launch.rank == 2);
+  CHECK(launch.size == 3);
+  CHECK(launch.local_size == 1);
+  CHECK(launch.host == "gpu07");
   Variables other_step = kSlurm;
   other_step["SLURM_STEP_ID"] = "2";
-  CHECK(read(other_step).port != place.port);
+  CHECK(read(other_step).port != launch.port);
 }
 
 TEST_CASE("a SLURM batch script without srun is one process") {
@@ -147,11 +147,11 @@ TEST_CASE("a pod of Kubeflow with one process is a rank; one with several needs 
                    {"PET_NPROC_PER_NODE", "1"},
                    {"PET_MASTER_ADDR", "run-node-0-0.run"},
                    {"PET_MASTER_PORT", "29400"}};
-  const s2s::LaunchPlace place = read(pod);
-  CHECK(place.launcher == s2s::Launcher::kPods);
-  CHECK(place.rank == 1);
-  CHECK(place.size == 2);
-  CHECK(place.address() == "run-node-0-0.run:29400");
+  const s2s::LaunchEnvironment launch = read(pod);
+  CHECK(launch.launcher == s2s::Launcher::kPods);
+  CHECK(launch.rank == 1);
+  CHECK(launch.size == 2);
+  CHECK(launch.address() == "run-node-0-0.run:29400");
   // A PyTorchJob sets these for a pod, too.
   pod.insert({{"RANK", "1"}, {"WORLD_SIZE", "2"}});
   CHECK(read(pod).launcher == s2s::Launcher::kPods);
@@ -173,10 +173,10 @@ TEST_CASE("a pod of an indexed Job is a rank when the manifest says where ranks 
   pod["WORLD_SIZE"] = "4";
   CHECK(s2s::test::contains(error_of(pod), "did not set MASTER_PORT"));
   pod["MASTER_PORT"] = "29500";
-  const s2s::LaunchPlace place = read(pod);
-  CHECK(place.launcher == s2s::Launcher::kIndexedJob);
-  CHECK(place.rank == 2);
-  CHECK(place.size == 4);
+  const s2s::LaunchEnvironment launch = read(pod);
+  CHECK(launch.launcher == s2s::Launcher::kIndexedJob);
+  CHECK(launch.rank == 2);
+  CHECK(launch.size == 4);
 }
 
 TEST_CASE("variables that are incomplete or contradict each other are named") {

@@ -10,7 +10,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-s2s::NodePlace read_node(const Variables& variables, const s2s::NodeOptions& options = {}) {
+s2s::NodeEnvironment read_node(const Variables& variables, const s2s::NodeOptions& options = {}) {
   return s2s::read_node_environment(options, [&](const char* name) -> std::optional<std::string> {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
@@ -39,14 +39,14 @@ const Variables kStep = {{"SLURM_NODEID", "1"},         {"SLURM_STEP_NUM_NODES",
 }  // namespace
 
 TEST_CASE("a launcher that nothing started has one node") {
-  const s2s::NodePlace place = read_node({});
+  const s2s::NodeEnvironment place = read_node({});
   CHECK(place.num_nodes == 1);
   CHECK(place.node == 0);
   CHECK_FALSE(place.ranks_per_node);
 }
 
 TEST_CASE("the place of a node is read from options, Kubeflow, SLURM, Open MPI or an indexed Job") {
-  s2s::NodePlace place = read_node(kPod);
+  s2s::NodeEnvironment place = read_node(kPod);
   CHECK(place.source == "PET_NODE_RANK");
   CHECK(place.node == 1);
   CHECK(place.num_nodes == 2);

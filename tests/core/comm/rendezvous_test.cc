@@ -49,20 +49,20 @@ struct Member {
   Facts facts;
 };
 
-/// What each got to hear: "" when the run may start, else "id: message".
+/// The answer to each rank: "" when the run may start, else "id: message".
 std::vector<std::string> meet(const std::vector<Member>& members, uint16_t port,
                               milliseconds timeout) {
   std::vector<std::string> heard(members.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < members.size(); ++i) {
     threads.emplace_back([&, i] {
-      s2s::LaunchPlace place;
-      place.rank = members[i].rank;
-      place.size = members[i].size;
-      place.port = port;
+      s2s::LaunchEnvironment launch;
+      launch.rank = members[i].rank;
+      launch.size = members[i].size;
+      launch.port = port;
       try {
-        const s2s::Rendezvous met(place, members[i].facts, {timeout, timeout});
-        if (static_cast<int64_t>(met.identities().size()) != place.size) heard[i] = "identities";
+        const s2s::Rendezvous met(launch, members[i].facts, {timeout, timeout});
+        if (static_cast<int64_t>(met.identities().size()) != launch.size) heard[i] = "identities";
         if (met.process().store == nullptr) heard[i] = "no store";
       } catch (const s2s::Error& error) {
         heard[i] = error.id() + ": " + error.message();
@@ -89,7 +89,7 @@ TEST_CASE("one process needs nobody") {
   CHECK(alone.identities().size() == 1);
 }
 
-TEST_CASE("ranks that differ are told in what, before anything else") {
+TEST_CASE("ranks that differ learn in what, before anything else") {
   const auto heard = meet({{0, 3, {{"trainer.seed", "1"}, {"x", "y"}}},
                            {1, 3, {{"trainer.seed", "2"}, {"x", "y"}}},
                            {2, 3, {{"trainer.seed", "1"}}}},
@@ -118,7 +118,7 @@ TEST_CASE("two processes of one rank are named") {
   CHECK(num_first >= 2);  // rank 0 and the one that came second
 }
 
-TEST_CASE("ranks that were told other numbers of ranks are named") {
+TEST_CASE("ranks with other numbers of ranks are named") {
   const auto unequal = meet({{0, 2, {}}, {1, 3, {}}}, unused_port(), milliseconds(5000));
   CHECK(contains(unequal[0], "number of ranks: 2 (rank 0), 3 (rank 1)"));
 }

@@ -1,4 +1,4 @@
-// The run's store: what it keeps, and what strangers get to hear.
+// The run's store: what it keeps, and what it answers to strangers.
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
@@ -61,7 +61,7 @@ class Stranger {
     ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
   /// All that comes until the server closes.
-  std::string hear() const {
+  std::string receive() const {
     std::string out;
     char buffer[256];
     for (ssize_t count; (count = ::recv(socket_, buffer, sizeof(buffer), 0)) > 0;) {
@@ -92,13 +92,13 @@ std::vector<std::string> meet(uint16_t port, const std::vector<std::string>& tok
   const auto size = static_cast<int64_t>(tokens.size());
   for (int64_t rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      LaunchPlace place;
-      place.rank = place.local_rank = rank;
-      place.size = place.local_size = size;
-      place.port = port;
-      place.token = tokens[static_cast<size_t>(rank)];
+      LaunchEnvironment launch;
+      launch.rank = launch.local_rank = rank;
+      launch.size = launch.local_size = size;
+      launch.port = port;
+      launch.token = tokens[static_cast<size_t>(rank)];
       heard[static_cast<size_t>(rank)] = error_of([&] {
-        const Rendezvous met(place, {}, {timeout, timeout});
+        const Rendezvous met(launch, {}, {timeout, timeout});
       });
     });
     if (rank == 0 && meanwhile) meanwhile();
@@ -176,7 +176,7 @@ TEST_CASE("a store keeps what c10d stores keep") {
   CHECK(contains(error_of([&] { store->add("a", 1); }), "an unexpected answer"));
 }
 
-TEST_CASE("who waits hears at once, or after the limit") {
+TEST_CASE("a waiting rank is answered at once, or after the limit") {
   const Served served;
   const auto store = served.store();
   CHECK(contains(error_of([&] { store->wait({"late", "later"}, milliseconds(20)); }), "timeout"));
@@ -199,7 +199,7 @@ TEST_CASE("a store whose keeper has gone says so") {
   CHECK(contains(error_of([&] { store->set("a", "1"); }), "onnection"));
 }
 
-TEST_CASE("strangers hear nothing, whatever they say") {
+TEST_CASE("strangers get no answer, whatever they send") {
   const Served served;
   const std::string hello = hello_of(kToken);
   std::vector<std::string> sayings = {"GET / HTTP/1.0\r\n\r\n", std::string(100000, '\0'),
@@ -211,7 +211,7 @@ TEST_CASE("strangers hear nothing, whatever they say") {
   for (const std::string& saying : sayings) {
     const Stranger stranger(served.address.port);
     stranger.say(saying + std::string(200, '!'));
-    CHECK(stranger.hear().empty());
+    CHECK(stranger.receive().empty());
   }
   CHECK(served.store()->getNumKeys() == 0);
 }
@@ -224,7 +224,7 @@ TEST_CASE("one that knows the token and then talks nonsense is sent away, and ot
         std::string("\x01\0\0\0s", 5), std::string("\x01\0\0\0?", 5)}) {
     const Stranger friendly(served.address.port);
     friendly.say(hello_of(kToken) + nonsense);
-    CHECK(friendly.hear() == std::string(1, kWelcome));
+    CHECK(friendly.receive() == std::string(1, kWelcome));
   }
   CHECK(store->add("n", 1) == 1);
 }
@@ -252,7 +252,7 @@ TEST_CASE("ranks meet although strangers talk to their store") {
   CHECK(heard == std::vector<std::string>{"", "", ""});
 }
 
-TEST_CASE("a rank of another run is told that it is in the wrong place, and does not disturb") {
+TEST_CASE("a rank of another run learns that it is in the wrong place, and does not disturb") {
   const auto heard = meet(free_port(), {kToken, kToken, "another"}, {}, milliseconds(1500));
   CHECK(contains(heard[0], "[comm/missing-rank] 1 of 3 ranks"));
   CHECK(contains(heard[1], "[comm/missing-rank]"));
@@ -292,19 +292,19 @@ TEST_CASE("texts that no rank has written end the start with a message for all")
 TEST_CASE("a verdict that rank 0 has not written ends the others with a message") {
   const Served served;
   served.store()->set("s2s/0/verdict", std::string("{\"identities\": 7}"));
-  LaunchPlace place;
-  place.rank = 1;
-  place.size = 2;
-  place.port = served.address.port;
-  place.token = kToken;
+  LaunchEnvironment launch;
+  launch.rank = 1;
+  launch.size = 2;
+  launch.port = served.address.port;
+  launch.token = kToken;
   const milliseconds timeout(20000);
   CHECK(contains(error_of([&] {
-                   const Rendezvous met(place, {}, {timeout, timeout});
+                   const Rendezvous met(launch, {}, {timeout, timeout});
                  }),
                  "[comm/introduction] the message of rank 0"));
 }
 
-TEST_CASE("rank 0 listens where it was told, and nowhere else") {
+TEST_CASE("rank 0 listens at its address, and nowhere else") {
   const uint16_t port = free_port();
   std::vector<std::string> found;
   const auto heard = meet(port, {kToken, kToken}, [&] {

@@ -173,7 +173,7 @@ TEST_CASE("random override words never crash") {
   }
 }
 
-TEST_CASE("an interpolation takes the target's type or tree, or stands inside a text") {
+TEST_CASE("an interpolation takes the target's type or tree, or is part of a text") {
   CHECK(resolved("{a: {b: 3}, c: '${a.b}'}") == "{a: {b: 3}, c: 3}");
   CHECK(resolved("{a: {b: [1, 2]}, c: '${a}'}") == "{a: {b: [1, 2]}, c: {b: [1, 2]}}");
   CHECK(resolved("{a: [5, {x: 6}], c: '${a.1.x}', d: '${a[0]}'}") ==

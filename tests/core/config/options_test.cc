@@ -113,7 +113,7 @@ TEST_CASE("wrong types are errors, for scalars, lists and groups") {
   CHECK(read_error("[1]").find("expected a map of options, got a list") != std::string::npos);
 }
 
-TEST_CASE("mandatory values that are missing are errors, wherever they stand") {
+TEST_CASE("mandatory values that are missing are errors, wherever they are") {
   for (const char* text :
        {"num_layers: ???", "inner: ???", "many: ???", "roles: ???", "path: ???", "free: ???",
         "betas: [ '??"

@@ -303,7 +303,7 @@ TEST_CASE("defaults that a preset changes are not shown, and that is said") {
             .find("did you mean 'num_layers'?") != std::string::npos);
 }
 
-TEST_CASE("a validation set of a source that can repeat is told to end, and the config shows it") {
+TEST_CASE("a validation set of a source that can repeat ends, and the config shows it") {
   const std::string sets =
       "{model: {type: d}, data: {validation_ds: {cuts_path: x, datasets: {a: {name: endless}, b: "
       "{name: cuts}, c: {name: endless, repeat: false}}}}}";

@@ -57,7 +57,7 @@ TEST_CASE("validating needs validation sets") {
   CHECK(needs("{data: {validation_ds: {datasets: {a: {}}}}}", RunPurpose::kValidate).empty());
 }
 
-TEST_CASE("durations and patterns are checked where they stand") {
+TEST_CASE("durations and patterns are checked where they are") {
   CHECK(values("exp_manager: {max_time_per_run: 4h}\n") ==
         Texts{"[config/duration] exp_manager.max_time_per_run (test.yaml:1:15): expected a "
               "duration DD:HH:MM:SS, as 00:03:50:00, got \"4h\""});
@@ -119,7 +119,8 @@ TEST_CASE("every ??? is found once, in lists, too, unless something is said of i
                                           "data.train_ds.input_cfg.1"});
 }
 
-TEST_CASE("numbers beyond all bounds and folders without a name are told what is expected") {
+TEST_CASE(
+    "numbers beyond all bounds and folders without a name are errors that say what is expected") {
   CHECK(error_of([] {
           yaml("99999999999999999999").as_int("trainer.max_steps");
         }).find("write a number of at most 9223372036854775807") != std::string::npos);

@@ -41,7 +41,7 @@ bool has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("names of secrets are told from names of a model's tokens and keys") {
+TEST_CASE("names of secrets are distinguished from names of a model's tokens and keys") {
   std::istringstream secrets(
       "token TOKEN hf_token HF_TOKEN hfToken HFToken HUGGINGFACE_HUB_TOKEN access_token "
       "github-token "

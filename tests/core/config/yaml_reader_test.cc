@@ -9,7 +9,7 @@ using s2s::same_value;
 using s2s::test::error_of;
 using s2s::test::yaml;
 
-TEST_CASE("a line that is indented with a tab is told so") {
+TEST_CASE("an indentation with a tab is reported") {
   const std::string message = error_of([] { yaml("a:\n  b: 1\n\tc: 2\n"); });
   CHECK_MESSAGE(
       message.find("the line begins with a tab: YAML takes spaces only") != std::string::npos,
@@ -69,7 +69,7 @@ TEST_CASE("a syntax error says file, line and column") {
   CHECK(error_of([] { yaml("a: &x [*x]"); }).find("[config/syntax]") == 0);
 }
 
-TEST_CASE("a text that needs quotes inside braces or brackets is told so") {
+TEST_CASE("a text that needs quotes inside braces or brackets is reported") {
   for (const char* text : {"a: { b: ??? }", "a: { b: ${c.d} }", "a: [1, ${c.d}]"}) {
     const std::string message = error_of([&] { yaml(text); });
     CHECK_MESSAGE(message.find("in quotes") != std::string::npos, message);
@@ -77,7 +77,7 @@ TEST_CASE("a text that needs quotes inside braces or brackets is told so") {
   CHECK(yaml("a: { b: \"???\" }").find("a")->find("b")->text() == "???");
 }
 
-TEST_CASE("a key that stands twice is an error with both places") {
+TEST_CASE("a duplicate key is an error with both places") {
   CHECK(error_of([] { yaml("a:\n  b: 1\n  c: 2\n  b: 3\n"); }) ==
         "[config/duplicate-key] test.yaml:4:3: key 'b' occurs twice in one map, first at "
         "test.yaml:2:3; remove one of them");

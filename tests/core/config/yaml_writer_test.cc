@@ -97,7 +97,7 @@ TEST_CASE("text is readable: plain where it can be, lists in one line where they
         "f:\n  - g: 1\n    h: 2\n  - [1, 2]\np: ^audio_codec\\..+$\nn: 3e-4\n");
 }
 
-TEST_CASE("origins stand behind the values") {
+TEST_CASE("origins follow the values") {
   s2s::YamlStyle style;
   style.show_origins = true;
   const std::string text = write_yaml(yaml("a:\n  b: 1\n"), style);

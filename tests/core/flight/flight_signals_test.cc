@@ -107,6 +107,6 @@ TEST_CASE("a process with a thread that waits for a store ends without static de
   CHECK(end_with_board(c10::make_intrusive<HangingStore>()) == 7);
 }
 
-TEST_CASE("a board whose store answers leaves no thread behind") {
+TEST_CASE("a board whose store answers leaves no thread") {
   CHECK(end_with_board(c10::make_intrusive<c10d::HashStore>()) == 3);
 }

@@ -71,7 +71,7 @@ TEST_CASE("the one-pass RMS norm equals the plain one, forward and backward") {
   }
 }
 
-TEST_CASE("the one-pass RMS norm adds one to its weight where it is told to") {
+TEST_CASE("the one-pass RMS norm adds one to its weight if asked") {
   at::manual_seed(11);
   constexpr auto kAdded = s2s::NormWeight::kAddedToOne;
   for (const int64_t dim : {6, 16, 513}) {

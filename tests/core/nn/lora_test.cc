@@ -147,7 +147,7 @@ TEST_CASE("a new adapter changes nothing until it is trained, and drops inputs o
   CHECK_FALSE(at::equal(logits(adapted, ids), logits(adapted, ids)));
 }
 
-TEST_CASE("targets that match nothing are told, and an adapter of none is an error") {
+TEST_CASE("targets that match nothing are reported, and an adapter of none is an error") {
   SmallDecoder some, none, all;
   s2s::LoraOptions options = peft_options();
   options.target_modules = {"layers.1.self_attn.q_proj", "query", "layers.*.mlp.up_proj"};

@@ -1,4 +1,4 @@
-// Models of impossible sizes are refused while they are described.
+// Models of impossible sizes are refused as meta models.
 
 #include "nn/model_size.h"
 

@@ -28,7 +28,7 @@ class Kept : public RunLogger {
   int64_t throws_at_;
 };
 
-TEST_CASE("loggers get the numbers of metrics.jsonl; one that fails is told of and left out") {
+TEST_CASE("loggers get the numbers of metrics.jsonl; one that fails is reported and left out") {
   std::map<int64_t, std::map<std::string, double>> first, second;
   std::vector<NamedLogger> named;
   named.push_back({"acme.first", std::make_unique<Kept>(first)});

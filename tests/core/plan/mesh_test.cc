@@ -11,13 +11,13 @@ TEST_CASE("ranks of a mesh count the tensor axis first") {
   shape.shard = 3;
   shape.tensor = 2;
   for (int64_t rank = 0; rank < shape.world_size(); ++rank) {
-    CHECK(s2s::rank_of_place(shape, s2s::place_in_mesh(shape, rank)) == rank);
+    CHECK(s2s::rank_at_position(shape, s2s::position_in_mesh(shape, rank)) == rank);
   }
-  const s2s::MeshPlace place = s2s::place_in_mesh(shape, 9);
-  CHECK(place.tensor == 1);
-  CHECK(place.shard == 1);
-  CHECK(place.replicate == 1);
-  CHECK(place.data(shape) == 4);
+  const s2s::MeshPosition position = s2s::position_in_mesh(shape, 9);
+  CHECK(position.tensor == 1);
+  CHECK(position.shard == 1);
+  CHECK(position.replicate == 1);
+  CHECK(position.data(shape) == 4);
 }
 
 TEST_CASE("groups run along their axes") {

@@ -119,7 +119,8 @@ TEST_CASE("a plugin of which one name is shadowed serves only its other name") {
   CHECK(host.loaded().back().path == fixture_file("good"));
 }
 
-TEST_CASE("an unknown name is told with place, suggestion, what there is and where was searched") {
+TEST_CASE(
+    "an unknown name is reported with its path, a suggestion, known names and searched folders") {
   const Error error = error_of_asking({"good", "two_names"}, "fixture_mor");
   CHECK(error.id() == "plugin/unknown");
   CHECK(error.exit_code() == ExitCode::kPlugin);
@@ -162,7 +163,7 @@ TEST_CASE("a plugin of another ABI is refused with every difference and how to r
   CHECK(error_of_asking({"wrong_torch"}, "fixture_wrong").id() == "plugin/abi");
 }
 
-TEST_CASE("a plugin of other public headers is refused, and both fingerprints are told") {
+TEST_CASE("a plugin of other public headers is refused, and both fingerprints are reported") {
   const Error error = error_of_asking({"other_headers"}, "fixture_wrong");
   CHECK(error.id() == "plugin/abi");
   for (const char* part : {"sdk=000000000000", "sdk=" S2S_SDK_FINGERPRINT,
@@ -171,7 +172,7 @@ TEST_CASE("a plugin of other public headers is refused, and both fingerprints ar
   }
 }
 
-TEST_CASE("a plugin of other data headers is refused, and both fingerprints are told") {
+TEST_CASE("a plugin of other data headers is refused, and both fingerprints are reported") {
   const Error error = error_of_asking({"other_data_headers"}, "fixture_data");
   CHECK(error.id() == "plugin/abi");
   for (const char* part : {"data       headers=000000000000  headers=" S2S_DATA_FINGERPRINT,
@@ -232,7 +233,7 @@ TEST_CASE("a plugin without a registration function is refused") {
   CHECK(error_of_asking({"no_entry"}, "fixture_no_entry").id() == "plugin/entry");
 }
 
-TEST_CASE("what a plugin throws while registering is told with its file and function") {
+TEST_CASE("an exception while registering is reported with its file and function") {
   const Error error = error_of_asking({"throws"}, "fixture_throws");
   CHECK(error.id() == "plugin/threw");
   CHECK(contains(error.message(), "the table of numbers is empty"));
@@ -249,7 +250,7 @@ TEST_CASE("what is registered must be what is declared") {
   CHECK(contains(secret.message(), "registers metric:fixture_secret without declaring it"));
 }
 
-TEST_CASE("a plugin that fails leaves nothing behind in the registries") {
+TEST_CASE("a plugin that fails leaves nothing in the registries") {
   PluginHost host(fixture_inputs({"not_declared", "throws"}));
   Registries registries;
   host.install(registries);

@@ -36,7 +36,7 @@ TEST_CASE("only whole names are recorded, never those that begin alike") {
   }
 }
 
-TEST_CASE("secrets of the environment are not recorded, wherever they stand") {
+TEST_CASE("secrets of the environment are not recorded, wherever they are") {
   const auto found = recorded_environment(
       {"WANDB_API_KEY=0123456789", "HF_TOKEN=hf_abcdef", "WANDB_NOTES=run --key 0123456789",
        "RAY_ADDRESS=https://hf_abcdef@host", "MLFLOW_TRACKING_URI=http://me:word@host/x",

@@ -68,7 +68,7 @@ TEST_CASE("the innermost module that gives the first nan is named, with the elem
   CHECK(watch.first_output()->input_is_finite);
 }
 
-TEST_CASE("an input that is not finite is told apart") {
+TEST_CASE("a non-finite input is distinguished") {
   Model model;
   const FiniteWatch watch(model);
   model(input() / 0);

@@ -10,7 +10,7 @@
 #include "common/places.h"
 #include "config/run_blocks.h"
 #include "plugin/plugin_host.h"
-#include "run/described_model.h"
+#include "run/meta_model.h"
 #include "run/run_config.h"
 #include "s2s/data/duplex_data.h"
 
@@ -60,7 +60,7 @@ void add_numbers(const Config& node, const std::string& path, std::vector<std::s
 void check_and_describe(const run::ConfigArguments& arguments, const run::RunProgram& program) {
   const run::RunConfig config(arguments, RunPurpose::kTrain, program);
   config.check().findings.throw_if_any();
-  run::describe_model(config.check().written, config.registries());
+  run::build_meta_model(config.check().written, config.registries());
 }
 
 }  // namespace

@@ -38,8 +38,9 @@ class KnowingNo final : public s2s::test::TableTokenizer {
   int64_t unknown_;
 };
 
-/// What is told while all batches are read, each warning after the number of its batch.
-std::vector<std::string> told(const std::vector<std::vector<int64_t>>& rows, int64_t unknown) {
+/// The warnings while all batches are read, each after the number of its batch.
+std::vector<std::string> warnings_of(const std::vector<std::vector<int64_t>>& rows,
+                                     int64_t unknown) {
   const KnowingNo tokenizer(unknown);
   std::vector<std::string> lines;
   int num_batches = 0;
@@ -62,24 +63,24 @@ std::vector<int64_t> row(int num_unknown, int count) {
 
 }  // namespace
 
-TEST_CASE("unknown text is told once, as soon as there are enough tokens") {
-  const auto lines = told({row(30, 100), row(0, 100), row(100, 100)}, 9);
+TEST_CASE("unknown text is reported once, as soon as there are enough tokens") {
+  const auto lines = warnings_of({row(30, 100), row(0, 100), row(100, 100)}, 9);
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].starts_with("1 [data/unknown-text] 30 of the first 200 text tokens are unknown"));
 }
 
-TEST_CASE("few unknown tokens, and those that come late, are not told") {
-  CHECK(told({row(10, 200)}, 9).empty());
-  CHECK(told({row(0, 200), row(200, 200)}, 9).empty());
-  CHECK(told({}, 9).empty());
+TEST_CASE("few unknown tokens, and late ones, are not reported") {
+  CHECK(warnings_of({row(10, 200)}, 9).empty());
+  CHECK(warnings_of({row(0, 200), row(200, 200)}, 9).empty());
+  CHECK(warnings_of({}, 9).empty());
 }
 
-TEST_CASE("a short set is told at its end, and a long one after eight batches") {
-  CHECK(told({row(1, 3)}, 9).size() == 1);
-  CHECK(told(std::vector<std::vector<int64_t>>(20, row(1, 3)), 9).size() == 1);
+TEST_CASE("a short set is reported at its end, and a long one after eight batches") {
+  CHECK(warnings_of({row(1, 3)}, 9).size() == 1);
+  CHECK(warnings_of(std::vector<std::vector<int64_t>>(20, row(1, 3)), 9).size() == 1);
 }
 
 TEST_CASE("nothing is counted where the tokenizer knows every text or writes PAD") {
-  CHECK(told({row(100, 200)}, -1).empty());
-  CHECK(told({row(100, 200)}, 0).empty());
+  CHECK(warnings_of({row(100, 200)}, -1).empty());
+  CHECK(warnings_of({row(100, 200)}, 0).empty());
 }

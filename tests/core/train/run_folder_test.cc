@@ -57,7 +57,7 @@ TEST_CASE("a line that is none of a step is dropped with a warning, and does not
   }
 }
 
-TEST_CASE("lines that a power cut took are told where a run goes on") {
+TEST_CASE("lines lost in a power cut are reported when a run continues") {
   const auto [text, warnings] = resumed("{\"step\":1}\n{\"step\":2}\n", 5);
   CHECK(text == "{\"step\":1}\n{\"step\":2}\n");
   REQUIRE(warnings.size() == 1);
@@ -87,7 +87,7 @@ TEST_CASE("the step of a line is the same for lines of the program and for other
   CHECK_FALSE(s2s::step_of_metrics(std::string_view("{\"step\":7,\"a\":\"\0\"}", 16)));
 }
 
-TEST_CASE("a resumed run reads the end of a long metrics.jsonl, and cuts it where it stands") {
+TEST_CASE("a resumed run reads the end of a long metrics.jsonl, and truncates it") {
   const TemporaryFolder folder;
   const std::string path = folder / "metrics.jsonl";
   std::string text, kept;

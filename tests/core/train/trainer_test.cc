@@ -153,7 +153,7 @@ TEST_CASE("one process numbers micro-batches as several ranks together do") {
   }
 }
 
-TEST_CASE("an update without finite gradients is skipped, counted and told with its batch") {
+TEST_CASE("an update without finite gradients is skipped, counted and reported with its batch") {
   FakeRun run;
   Recorder recorder;
   TrainerSettings some = settings(4);

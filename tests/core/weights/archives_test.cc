@@ -15,7 +15,7 @@ namespace {
 
 const std::string kArchives = s2s::test::source_dir() + "/tests/reference/data/";
 
-/// As NeMo packs a model: configuration, weights, and a tokenizer behind them.
+/// As NeMo packs a model: configuration, weights, and a tokenizer after them.
 std::string nemo_archive() {
   return tar_entry("./model_config.yaml", "target: some.Model\n") +
          tar_entry("./model_weights.ckpt", read_bytes(kArchives + "torch_state.bin")) +

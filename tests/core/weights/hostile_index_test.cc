@@ -90,7 +90,7 @@ TEST_CASE("a run is not repeated more often than its file has room for") {
                        doctest::Contains("a shard is larger than its file"), s2s::Error);
 }
 
-TEST_CASE("an index of more ranks than files is told at once") {
+TEST_CASE("an index of more ranks than files is refused at once") {
   s2s::CheckpointIndex index = s2s::parse_checkpoint_index("i", signed_text(example_json()));
   index.num_ranks = int64_t{1} << 62;
   const auto faults = s2s::index_faults(index, /*is_weights_only=*/true);

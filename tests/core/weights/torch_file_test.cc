@@ -135,9 +135,9 @@ TEST_CASE("storages of one archive share no bytes") {
   const std::string content = zip_local_header("x/data.pkl", pickle.size()) + pickle +
                               zip_local_header("x/data/0", data.size()) + data;
   const uint64_t second = content.size() - data.size() - zip_local_header("x/data/0", 0).size();
-  const std::vector<ZipPlace> places = {{"x/data.pkl", 0, pickle.size()},
-                                        {"x/data/0", second, data.size()},
-                                        {"x/data/1", second, data.size()}};
+  const std::vector<ZipMember> places = {{"x/data.pkl", 0, pickle.size()},
+                                         {"x/data/0", second, data.size()},
+                                         {"x/data/1", second, data.size()}};
   CHECK(has(torch_error(content + zip_end(content, places)),
             "entries 'x/data/0' and 'x/data/1' have bytes in common"));
 }

@@ -15,7 +15,7 @@ inline std::string little(uint64_t value, int bytes) {
 }
 
 /// An entry of a zip archive's directory: `begin` is where its local header is.
-struct ZipPlace {
+struct ZipMember {
   std::string name;
   uint64_t begin = 0, size = 0;
 };
@@ -25,9 +25,9 @@ inline std::string zip_local_header(const std::string& name, uint64_t size) {
          little(name.size(), 2) + little(0, 2) + name;
 }
 
-inline std::string zip_end(const std::string& content, const std::vector<ZipPlace>& places) {
+inline std::string zip_end(const std::string& content, const std::vector<ZipMember>& places) {
   std::string directory;
-  for (const ZipPlace& place : places) {
+  for (const ZipMember& place : places) {
     directory += "PK\x01\x02" + little(20, 2) + little(20, 2) + std::string(12, '\0') +
                  little(place.size, 4) + little(place.size, 4) + little(place.name.size(), 2) +
                  std::string(12, '\0') + little(place.begin, 4) + place.name;
@@ -40,7 +40,7 @@ inline std::string zip_end(const std::string& content, const std::vector<ZipPlac
 /// A zip archive of these files.
 inline std::string stored_zip(const std::vector<std::pair<std::string, std::string>>& files) {
   std::string content;
-  std::vector<ZipPlace> places;
+  std::vector<ZipMember> places;
   for (const auto& [name, data] : files) {
     places.push_back({name, content.size(), data.size()});
     content += zip_local_header(name, data.size()) + data;

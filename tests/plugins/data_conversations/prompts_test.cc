@@ -31,7 +31,7 @@ std::string error_of(const std::vector<PromptTurn>& turns, const std::string& fo
   const auto tokenizer =
       nemo_tokenizer(plugins, "hf_tokenizer_qwen2.json", {{"eos", 902}, {"pad", 900}}, "<audio>");
   try {
-    const std::vector<PromptFormat> formats = known_prompt_formats(plugins.registries);
+    const std::vector<PromptFormat> formats = known_prompt_formats(plugins.registries());
     PromptRules rules;
     rules.format = &find_prompt_format(formats, format, "talks.jsonl:3");
     encode_prompt(turns, rules, *tokenizer, "talks.jsonl:3");
@@ -47,7 +47,7 @@ TEST_CASE("ids and loss masks of conversations are NeMo's") {
   BuiltPlugins plugins;
   std::ifstream file(reference_data() + "/nemo_prompts.json");
   const json root = json::parse(file);
-  const std::vector<PromptFormat> formats = known_prompt_formats(plugins.registries);
+  const std::vector<PromptFormat> formats = known_prompt_formats(plugins.registries());
   const std::string tag = root.at("tag");
   for (const json& wanted : root.at("cases")) {
     CAPTURE(wanted.at("format").get<std::string>());

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "s2s/kinds/tokenizer.h"
+#include "s2s/nn/rows.h"
 
 using namespace s2s;
 using namespace s2s::duplex_s2s;
@@ -30,7 +31,7 @@ at::Tensor mask(std::vector<int64_t> values) { return ids(values).to(at::kBool);
 
 }  // namespace
 
-TEST_CASE("control codes stand above the codec's alphabet") {
+TEST_CASE("control codes are above the codec's alphabet") {
   CHECK(kSpeech.bos == 10);
   CHECK(kSpeech.eos == 11);
   CHECK(kSpeech.delay == 12);
@@ -57,9 +58,9 @@ TEST_CASE("channels: rows of a batch do not meet, and the given codes stay as th
 }
 
 TEST_CASE("a text channel is cut to the common width, or goes on with silence") {
-  CHECK(fit_width(ids({1, 7, 2, 0}), 2, 0).equal(ids({1, 7})));
-  CHECK(fit_width(ids({1, 7}), 4, 9).equal(ids({1, 7, 9, 9})));
-  CHECK(fit_width(ids({1, 7}), 2, 9).equal(ids({1, 7})));
+  CHECK(fit_columns(ids({1, 7, 2, 0}), 2, 0).equal(ids({1, 7})));
+  CHECK(fit_columns(ids({1, 7}), 4, 9).equal(ids({1, 7, 9, 9})));
+  CHECK(fit_columns(ids({1, 7}), 2, 9).equal(ids({1, 7})));
 }
 
 TEST_CASE("the agent's turns run from BOS to the frame of EOS, or to the end") {

@@ -1,4 +1,4 @@
-// The user-text head of the model duplex_s2s, and what works on the words it hears.
+// The user-text head of the model duplex_s2s, and what uses its words.
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
@@ -36,20 +36,21 @@ TEST_CASE("what the reference does not have is off, and learns when it is on") {
   }
 }
 
-TEST_CASE("copied and held text are in the text's state, take part in training and can be told") {
+TEST_CASE(
+    "copied and held text are in the text's state, take part in training and can be the truth") {
   DuplexFixture f;
   const Batch batch = make_batch({12});
   const std::string copy =
       R"("text_hold": true, "user_text": {"enabled": true, "copy": true, "truth_share": )";
   const auto heard = f.model(copy + "0}");
-  const auto told = f.model(copy + "1}");
-  CHECK(losses(*heard, batch).at("text_loss") != losses(*told, batch).at("text_loss"));
-  CHECK(heard->evaluate(batch).at("text_loss") == told->evaluate(batch).at("text_loss"));
-  told->training_loss(batch, at_step(0)).total.backward();
-  CHECK(learns(*told, "user_text.copy.query"));
-  CHECK(learns(*told, "user_text.copy.key"));
-  CHECK(learns(*told, "user_text.copy.recency"));
-  CHECK(learns(*told, "embed_held_text"));
+  const auto truth = f.model(copy + "1}");
+  CHECK(losses(*heard, batch).at("text_loss") != losses(*truth, batch).at("text_loss"));
+  CHECK(heard->evaluate(batch).at("text_loss") == truth->evaluate(batch).at("text_loss"));
+  truth->training_loss(batch, at_step(0)).total.backward();
+  CHECK(learns(*truth, "user_text.copy.query"));
+  CHECK(learns(*truth, "user_text.copy.key"));
+  CHECK(learns(*truth, "user_text.copy.recency"));
+  CHECK(learns(*truth, "embed_held_text"));
 }
 
 TEST_CASE("options that need the user's words fed back are refused without them") {

@@ -89,7 +89,7 @@ std::vector<KernelCase> nvcc_cases() {
       rotation_case("32 + 8 + 8 of 128 bfloat16", {128, at::kBFloat16, 32, 8, 8})};
 }
 
-/// All numbers in front of or behind certain words of the log, one of each kernel.
+/// All numbers before or after certain words of the log, one of each kernel.
 std::vector<int> numbers(const std::string& log, const std::string& pattern) {
   const std::regex expression(pattern);
   std::vector<int> found;
@@ -190,7 +190,7 @@ TEST_CASE("nvcc compiles all kernels for three architectures without spills") {
   }
 }
 
-TEST_CASE("a mistake in a kernel is told in the compiler's words") {
+TEST_CASE("an error in a kernel has the compiler's message") {
   const auto nvrtc = open_or_say();
   if (nvrtc == nullptr) return;
   try {

@@ -23,7 +23,7 @@ struct Tables {
   at::Tensor cos, sin;
 };
 
-/// Rows in the middle of a longer table, as positions behind a prompt have them.
+/// Rows in the middle of a longer table, as for positions after a prompt.
 Tables draw_tables(int64_t dim) {
   const at::Tensor half = at::rand({kFrames + 3, dim / 2}) * 6;
   const at::Tensor angles = at::cat({half, half}, 1);

@@ -12,6 +12,7 @@
 #include "plugins/loggers/trackers/mlflow_logger.h"
 #include "plugins/loggers/trackers/tensorboard_logger.h"
 #include "plugins/loggers/trackers/wandb_logger.h"
+#include "plugins/trackers/wandb_records.h"
 #include "s2s/error.h"
 
 using namespace s2s::trackers;
@@ -184,7 +185,7 @@ TEST_CASE("wandb: a resumed run continues the file after its checkpoint, or afte
   REQUIRE(files.size() == 1);
   CHECK(files[0].ends_with("-abcdefgh/run-abcdefgh.wandb"));
   std::vector<int64_t> steps;
-  const auto records = wandb_records(text_of_file(files[0]));
+  const auto records = s2s::test::wandb_records(files[0]);
   for (const WandbRecord& record : records) {
     for (const ProtoField& field : proto_fields(record.data)) {
       if (field.number != 2) continue;

@@ -42,4 +42,11 @@ s2s::DecoderSpec Mistral::spec_of(const Options& options, const std::string& pat
   return spec;
 }
 
+std::vector<s2s::PromptFormat> Mistral::prompt_formats() {
+  s2s::PromptFormat format{"acme.mistral",
+                           {{"user", "[INST] ", " [/INST]"}, {"assistant", "", "", false, true}}};
+  format.has_bos = true;
+  return {format};
+}
+
 }  // namespace acme_mistral

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "s2s/data/prompt_format.h"
 #include "s2s/nn/decoder_family.h"
 
 namespace acme_mistral {
@@ -32,6 +33,8 @@ struct Mistral : s2s::DecoderFamily {
   /// From the config.json of a Mistral folder. Errors: [weights/config].
   static s2s::Config from_hf(const s2s::Config& foreign);
   static std::vector<s2s::TensorRow> tensor_rows(const s2s::DecoderSpec& spec);
+  /// "acme.mistral": Mistral's instructions, for models that answer with text.
+  static std::vector<s2s::PromptFormat> prompt_formats();
 };
 
 }  // namespace acme_mistral

@@ -41,7 +41,7 @@ class Encoder : public Block {
   virtual int64_t output_width(int64_t num_samples) const = 0;
   virtual int64_t output_dim() const = 0;
   /// Makes `forward` and streams return the outputs of these layers (0-based, in ascending order;
-  /// -1 is the last one) and, with `final_output`, the encoder's own output behind them, side by
+  /// -1 is the last one) and, with `final_output`, the encoder's own output after them, side by
   /// side in the last dim: H = output_dim() is the sum of their widths, which are equal. Layers
   /// that no output needs are not computed. Called at most once, before the first forward. Errors:
   /// [encoder/layers]; by default always, for an encoder without such outputs.

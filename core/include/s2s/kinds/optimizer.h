@@ -2,6 +2,7 @@
 // Optimizer: updates parameters from their gradients. Kind `optimizer`.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "s2s/nn/block.h"
@@ -34,5 +35,12 @@ class Optimizer {
   /// Errors: [checkpoint/optimizer] with all names that are missing, unexpected or of another size.
   virtual void restore(const TensorMap& state) = 0;
 };
+
+/// True for the parameters that exclude_norm_from_wd excludes.
+/// Source: NeMo's configure_optimizers_exclude_norm_from_wd.
+bool is_norm_or_bias(std::string name);
+/// Copies `stored` to the tensors of `own`, an optimizer's state. Changes nothing on an error.
+/// Errors: those of Optimizer::restore.
+void restore_state(const TensorMap& own, const TensorMap& stored);
 
 }  // namespace s2s

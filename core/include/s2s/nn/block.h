@@ -3,10 +3,10 @@
 // `operator()` calls the author's plain single-device `forward`, or passes it to the strategy,
 // which calls it. Model code contains no `if (tensor_parallel)`.
 //
-// Parameters are first described (name, sizes, initialization) and get memory later (`materialize`,
-// or shard by shard: s2s/nn/initial_values.h). Therefore a plan for 70 billion parameters can be
-// checked on a laptop, and no rank holds all of them. Shape letters: B batch, T frames, S samples,
-// H hidden, K codebooks, V vocabulary, F mel bands.
+// Parameters are first meta tensors (name, sizes, initialization) and get memory later
+// (`materialize`, or shard by shard: s2s/nn/initial_values.h). So a plan for 70 billion parameters
+// can be checked on a laptop, and no rank holds all of them. Shape letters: B batch, T frames,
+// S samples, H hidden, K codebooks, V vocabulary, F mel bands.
 
 #include <ATen/core/Tensor.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Initial values of parameters, created together with their memory. A model that is too large for
-// one process is first described as a meta model; then each rank creates its shards of a few
-// parameters at a time.
+// one process is first built as a meta model; then each rank creates its shards of a few parameters
+// at a time.
 
 #include <ATen/core/Tensor.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Perception: encoder, modality adapter, projection to the language model's width. Models that hear
-// share it.
+// Perception: encoder, modality adapter, projection to the language model's width. Models with
+// audio input share it.
 // Parameter names follow NeMo: preprocessor.*, encoder.*, modality_adapter.*, proj.*.
 
 #include <memory>
@@ -82,7 +82,7 @@ struct ModalityAdapterOptions {
       "MLP on neighboring frames",
       one_of({"identity", "conformer", "qformer", "multi_layer_projection", "frame_stacking"}));
     v("project", project,
-      "map frames to the language model's width behind identity and conformer; the other types end "
+      "map frames to the language model's width after identity and conformer; the other types end "
       "in that width");
     v("conformer", conformer, "options of that Conformer stack (type: conformer)");
     v("target_layer_ids", target_layer_ids,
@@ -97,7 +97,7 @@ struct ModalityAdapterOptions {
 class Connector;
 class RotaryTime;
 
-/// Hears: audio in, frames of the language model's width out.
+/// Maps audio to frames of the language model's width.
 class Perception : public Block {
  public:
   /// The last of them ends in the width `output_dim`. Errors: [model/connector], [encoder/layers],

@@ -12,6 +12,9 @@ namespace s2s {
 /// [B, T] bool: true before each row's length.
 at::Tensor length_mask(const at::Tensor& lengths_B, int64_t width);
 
+/// x [B, T], truncated or padded with `fill` to `width` columns.
+at::Tensor fit_columns(const at::Tensor& x_BT, int64_t width, int64_t fill);
+
 /// `x` with zeros along `dim` from each row's length on; rows are in dim 0. The lengths are on the
 /// device of `x`.
 at::Tensor zero_beyond(const at::Tensor& x, const at::Tensor& lengths_B, int64_t dim);

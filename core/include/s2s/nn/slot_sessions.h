@@ -21,7 +21,7 @@ class SlotDecoder {
   /// The next frame of these slots, in ascending order, from what they heard: frames of their
   /// listeners, [B, ...] -> tokens [B, 1 + K] int64, text first.
   virtual at::Tensor next(const at::Tensor& heard, const std::vector<int64_t>& slots) = 0;
-  /// A stream of one row that hears audio; its frames are in dim 1.
+  /// A stream of one row that takes audio; its frames are in dim 1.
   virtual std::unique_ptr<EncoderStream> open_listener() = 0;
   /// A stream of one row that speaks codes. Default: null, there is no voice.
   virtual std::unique_ptr<CodecStream> open_speaker();

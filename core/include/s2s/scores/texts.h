@@ -21,9 +21,9 @@ std::string normalize_english(std::string_view text);
 /// Source: behavior of whisper_normalizer 0.1.15, BasicTextNormalizer.
 std::string normalize_basic(std::string_view text);
 
-/// A text that a model wrote, for scores: a word stands in the place of each unknown piece, which
-/// decoders write as U+2047. Normalization would drop it as punctuation, and an unknown piece too
-/// many would cost nothing.
+/// A text that a model wrote, for scores: replaces each unknown piece, which decoders write as
+/// U+2047, by a word. Normalization would drop the piece as punctuation, so that the error would
+/// not count.
 std::string with_unknown_words(std::string_view text);
 
 /// Collapses and trims white space. Changes nothing else.

@@ -17,7 +17,7 @@ bool is_key_without_effect(const std::string& key);
 bool is_key_of_arithmetic(const std::string& key);
 
 /// Collects the unknown keys that translations of this thread meet, while it exists. Without a
-/// collector an unknown key is an error, because nobody could be told.
+/// collector an unknown key is an error, because it could not be reported.
 class UnknownKeys {
  public:
   UnknownKeys();

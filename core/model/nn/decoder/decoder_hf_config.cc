@@ -155,8 +155,8 @@ class Translation {
     refuse(name, value_text(value), rule->second.empty() ? "null" : rule->second.front());
   }
 
-  /// A switch that is off asks for nothing. What is left either may change the results, or is
-  /// told by name.
+  /// A switch that is off is ignored. Other unknown keys may change the results and are refused, or
+  /// are reported by name.
   void read_unknown(const std::string& name, const Config& value) {
     const std::string text = value_text(value);
     if (value.is_null() || text == "false") return;

@@ -15,7 +15,7 @@ using torch::autograd::variable_list;
 
 struct Sizes {
   int64_t batch, queries, keys, heads, dim;
-  int64_t columns;  // positions, and zeros behind them
+  int64_t columns;  // positions, padded with zeros
   int64_t positions() const { return queries + keys - 1; }
 };
 
@@ -54,7 +54,7 @@ at::Tensor shifted(const at::Tensor& by_position, const Sizes& s) {
                                 {s.queries * s.columns, s.columns - 1, 1}, s.queries - 1);
 }
 
-/// [P, M] -> [H, C, D], with zeros behind the positions.
+/// [P, M] -> [H, C, D], padded with zeros after the positions.
 at::Tensor positions_per_head(const at::Tensor& p_PM, const Sizes& s) {
   const at::Tensor p_HPD = p_PM.view({s.positions(), s.heads, s.dim}).permute({1, 0, 2});
   if (s.columns == s.positions()) return p_HPD.contiguous();

@@ -11,7 +11,7 @@
 
 namespace s2s {
 
-/// Maps the encoder's frames to the language model's (or to those of a projection behind it).
+/// Maps the encoder's frames to the language model's, or to the input of a projection.
 class Connector {
  public:
   using Frames = ConformerEncoder::Output;

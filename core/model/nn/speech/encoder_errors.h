@@ -17,7 +17,7 @@ Error bad_encoder_value(const std::string& key, const std::string& value,
 Error encoder_not_streamable(const std::string& key, const std::string& value,
                              const std::string& needed);
 
-/// [encoder/layers]: outputs of layers are asked for that the encoder does not have.
+/// [encoder/layers]: the requested outputs are of layers that the encoder does not have.
 Error encoder_layers(const std::string& asked, const std::string& expected);
 
 }  // namespace s2s

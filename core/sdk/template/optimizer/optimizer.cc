@@ -3,8 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include "s2s/error.h"
-
 namespace PLUGIN_NAME {
 
 void Optimizer::attach(std::vector<s2s::NamedTensor> parameters, std::vector<double> lr_scales) {
@@ -39,26 +37,7 @@ s2s::TensorMap Optimizer::state() const {
   return state;
 }
 
-void Optimizer::restore(const s2s::TensorMap& state) {
-  std::string problems;
-  s2s::TensorMap own = this->state();
-  for (const auto& [name, tensor] : own) {
-    const auto found = state.find(name);
-    if (found == state.end()) problems += "\n  missing: " + name;
-    if (found != state.end() && found->second.sizes() != tensor.sizes()) {
-      problems += "\n  another size: " + name;
-    }
-  }
-  for (const auto& [name, tensor] : state) {
-    if (!own.contains(name)) problems += "\n  not expected: " + name;
-  }
-  if (!problems.empty()) {
-    throw s2s::Error(s2s::ExitCode::kConfig, "checkpoint/optimizer",
-                     "the optimizer state does not belong to this model" + problems +
-                         "\n  expected: a checkpoint of the same model and optimizer");
-  }
-  for (auto& [name, tensor] : own) tensor.copy_(state.at(name));
-}
+void Optimizer::restore(const s2s::TensorMap& state) { s2s::restore_state(this->state(), state); }
 
 std::unique_ptr<s2s::Optimizer> create(const s2s::Config& options,
                                        const s2s::BuildContext& context) {

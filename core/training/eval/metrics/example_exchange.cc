@@ -155,8 +155,8 @@ Bytes receive(Communicator& world, int64_t rank) {
 }
 
 bool is_first_of_its_data(const MeshShape& mesh, int64_t rank) {
-  const MeshPlace place = place_in_mesh(mesh, rank);
-  return place.pipeline == 0 && place.context == 0 && place.tensor == 0;
+  const MeshPosition position = position_in_mesh(mesh, rank);
+  return position.pipeline == 0 && position.context == 0 && position.tensor == 0;
 }
 
 void add_examples(const Bytes& bytes, std::vector<ReportExample>& examples) {

@@ -10,7 +10,7 @@ namespace {
 struct TextNames {
   MetricChannel channel;
   const char* before;
-  const char* behind;
+  const char* after;
   bool needs_scorer, is_best_case;
 };
 constexpr std::array<TextNames, 4> kTextNames = {
@@ -30,7 +30,7 @@ NamedMetric named_metric(const std::string& component, const std::string& name, 
   const std::unique_ptr<Metric> metric = create();
   NamedMetric out;
   out.name = name;
-  // Names of third parties, and of a metric that is listed twice, do not stand for themselves.
+  // A metric of a third party, or one listed twice, needs a prefix.
   out.prefix = name == component ? "" : name + "_";
   out.is_listed = is_listed;
   out.create = std::move(create);
@@ -77,7 +77,7 @@ std::vector<LoggedValue> logged_values(const NamedMetric& metric) {
   }
   for (const TextNames& names : kTextNames) {
     of_each([&](const MetricValue& value, size_t i) {
-      out.push_back({names.before + metric.name_of(value) + names.behind, names.channel, i,
+      out.push_back({names.before + metric.name_of(value) + names.after, names.channel, i,
                      names.needs_scorer, names.is_best_case});
     });
   }

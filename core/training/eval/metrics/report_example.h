@@ -12,7 +12,7 @@
 
 namespace s2s {
 
-/// When somebody speaks in the clips of an example.
+/// When a speaker is active in the clips of an example.
 struct ExampleSpeech {
   double duration_s = 0;  // of the longest clip
   std::vector<SpeechSegment> user;

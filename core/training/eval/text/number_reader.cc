@@ -269,8 +269,8 @@ class NumberReader {
       end_number();
       emit(word);
     } else if (word == "and") {
-      const bool behind_power = previous().kind == Kind::kMultiplier && previous().suffix.empty();
-      if (behind_power) return;
+      const bool follows_power = previous().kind == Kind::kMultiplier && previous().suffix.empty();
+      if (follows_power) return;
       end_number();
       emit(word);
     } else if (word == "point") {

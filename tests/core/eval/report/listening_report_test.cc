@@ -148,7 +148,7 @@ TEST_CASE("the page is one file with everything in it") {
   CHECK(examples[0]["tokens"]["answer"][1] == nlohmann::json{23, "text", " the"});
 }
 
-TEST_CASE("what a reader of the scores should know stands in the page") {
+TEST_CASE("the page says what a reader of the scores should know") {
   ListeningReport report(fresh_folder("notes"));
   report.add(dialogue("a", "the light is off"));
   const std::string page =

@@ -27,7 +27,7 @@ std::string chunk(const std::string& png, const std::string& type) {
   return body.substr(4);
 }
 
-TEST_CASE("a full-scale sine stands at 0 dB in its band") {
+TEST_CASE("a full-scale sine is at 0 dB in its band") {
   const at::Tensor levels_FT = mel_levels_db(sine(1000, 1));
   CHECK(levels_FT.size(0) == 64);
   CHECK(levels_FT.size(1) == 51);

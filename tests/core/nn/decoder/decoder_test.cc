@@ -301,7 +301,7 @@ TEST_CASE("LongRoPE has other divisors beyond the original length, and does not 
   CHECK(cosine(0, 16) == expected(0));
   CHECK(cosine(15, 1) == expected(15));
   // One position more, and the whole text turns slower; the cached keys of a prompt that is that
-  // long fit to the steps behind it.
+  // long fit to the steps after it.
   CHECK(tables.at_positions(0, 17, at::kCPU).first[15][0].item<double>() == expected(15 / 4.0));
   CHECK(cosine(17, 1) == expected(17 / 4.0));
   CHECK(cosine(400, 2) == expected(100));

@@ -222,7 +222,7 @@ TEST_CASE("the plan has exactly one row for every parameter") {
   for (const s2s::NamedTensor& parameter : encoder.named_parameters()) {
     const std::string module = parameter.name.substr(0, parameter.name.rfind('.'));
     CAPTURE(parameter.name);
-    // A row stands for its module and all below it.
+    // A row is for its module and all below it.
     int64_t rows = 0;
     for (std::string at = module; !at.empty(); at.resize(at.rfind('.') + 1 ? at.rfind('.') : 0)) {
       rows += std::count_if(plan.rows.begin(), plan.rows.end(), [&](const s2s::TensorRow& row) {

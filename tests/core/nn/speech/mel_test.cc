@@ -137,7 +137,7 @@ TEST_CASE("mixed precision leaves the features alone") {
   CHECK(at::equal(features(), expected));
 }
 
-TEST_CASE("what stands beyond a row's length does not matter") {
+TEST_CASE("what is beyond a row's length does not matter") {
   FrontEnd front(streaming_mel_options());
   at::manual_seed(4);
   at::Tensor audio = at::randn({1, 4000}, device());

@@ -11,11 +11,11 @@
 
 namespace s2s::hf {
 
-class JsonPlace {
+class JsonLocation {
  public:
   /// `value` must outlive this object. `file` names the file, `path` the value in it ("" for the
   /// root).
-  JsonPlace(const nlohmann::json& value, std::string file, std::string path = {});
+  JsonLocation(const nlohmann::json& value, std::string file, std::string path = {});
 
   const nlohmann::json& value() const { return *value_; }
   bool is_null() const { return value_->is_null(); }
@@ -26,8 +26,8 @@ class JsonPlace {
 
   /// The member `key`, or null if there is none. Errors: [tokenizer/definition] if this is not an
   /// object.
-  JsonPlace operator[](const char* key) const;
-  JsonPlace item(size_t index) const;
+  JsonLocation operator[](const char* key) const;
+  JsonLocation item(size_t index) const;
   size_t size() const { return value_->size(); }
 
   /// Typed reads. Errors: [tokenizer/definition].
@@ -52,21 +52,21 @@ class JsonPlace {
   std::string path_;
 };
 
-/// Calls `visit` for `place`, or, if its type is Sequence, for each item of its member `list_key`,
-/// recursively. Null has no parts.
-/// Errors: [tokenizer/definition]; [tokenizer/unsupported] if Sequences are nested deeper than 8.
+/// Calls `visit` for `location`, or, if its type is Sequence, for each item of its member
+/// `list_key`, recursively. Null has no parts. Errors: [tokenizer/definition];
+/// [tokenizer/unsupported] if Sequences are nested deeper than 8.
 template <class Visit>
-void for_each_part(const JsonPlace& place, const char* list_key, const Visit& visit,
+void for_each_part(const JsonLocation& location, const char* list_key, const Visit& visit,
                    int depth = 0) {
-  if (place.is_null()) return;
-  if (place.type() != "Sequence") {
-    visit(place);
+  if (location.is_null()) return;
+  if (location.type() != "Sequence") {
+    visit(location);
     return;
   }
   constexpr int kMaxDepth = 8;
-  if (depth >= kMaxDepth) place.refuse("Sequences nested at most 8 deep");
-  place.expect_only({list_key});
-  const JsonPlace list = place[list_key];
+  if (depth >= kMaxDepth) location.refuse("Sequences nested at most 8 deep");
+  location.expect_only({list_key});
+  const JsonLocation list = location[list_key];
   list.expect_list();
   for (size_t i = 0; i < list.size(); ++i) {
     for_each_part(list.item(i), list_key, visit, depth + 1);

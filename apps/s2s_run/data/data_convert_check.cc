@@ -1,4 +1,4 @@
-#include "s2s_run/data/data_convert_hear.h"
+#include "s2s_run/data/data_convert_check.h"
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ bool is_at_hand(const Recording& recording) {
       });
 }
 
-bool can_be_heard(const Cut& cut) {
+bool can_be_checked(const Cut& cut) {
   const Recording* const target = cut.find_recording("target_audio");
   return cut.kind == Cut::Kind::kMono && !cut.supervisions.empty() && cut.recording &&
          target != nullptr && is_at_hand(*cut.recording) && is_at_hand(*target);
@@ -54,45 +54,45 @@ std::string advice_for(const data::TurnFinding& finding, const std::string& from
          "listen to one of them first";
 }
 
-class Hearing {
+class ConversionChecker {
  public:
-  explicit Hearing(const std::string& from) : from_(from) {}
+  explicit ConversionChecker(const std::string& from) : from_(from) {}
 
   /// Returns false when enough audio was checked.
-  bool hear(const Cut& whole) {
-    if (!can_be_heard(whole)) return true;
+  bool add(const Cut& whole) {
+    if (!can_be_checked(whole)) return true;
     const auto cut = first_part(whole);
     const data::AudioScan scan = data::scan_audio({cut}, DuplexDataOptions(), 1, [](int64_t) {});
-    ++heard_.cuts;
-    heard_.seconds += cut->duration_s;
+    ++check_.cuts;
+    check_.seconds += cut->duration_s;
     if (scan.fits.front()) findings_.add(*cut, *scan.fits.front());
     for (const data::AudioProblem& problem : scan.problems) {
       if (problem.kind != "unreadable") continue;
       if (unreadable_++ == 0) first_unreadable_ = problem.detail;
     }
-    return heard_.cuts < kMaxCuts && heard_.seconds < kMaxSound_s &&
+    return check_.cuts < kMaxCuts && check_.seconds < kMaxSound_s &&
            monotonic_seconds() - start_s_ < kMaxWork_s;
   }
 
-  void warn(const std::string& text) { heard_.warnings.push_back(text); }
+  void warn(const std::string& text) { check_.warnings.push_back(text); }
 
-  HeardConversion result() {
-    heard_.turns = findings_.report();
-    for (data::TurnFinding& finding : heard_.turns.findings) {
+  ConversionCheck result() {
+    check_.turns = findings_.report();
+    for (data::TurnFinding& finding : check_.turns.findings) {
       finding.advice = advice_for(finding, from_);
-      heard_.warnings.push_back(data::sentence(finding));
+      check_.warnings.push_back(data::sentence(finding));
     }
     if (unreadable_ > 0) {
-      heard_.warnings.push_back(fmt::format("{} of the first cuts cannot be read, the first: {}",
+      check_.warnings.push_back(fmt::format("{} of the first cuts cannot be read, the first: {}",
                                             counted(unreadable_, "recording"), first_unreadable_));
     }
-    return heard_;
+    return check_;
   }
 
  private:
   std::string from_;
   double start_s_ = monotonic_seconds();
-  HeardConversion heard_;
+  ConversionCheck check_;
   data::TurnFindings findings_;
   int64_t unreadable_ = 0;
   std::string first_unreadable_;
@@ -100,20 +100,20 @@ class Hearing {
 
 }  // namespace
 
-HeardConversion hear_conversion(const std::string& path, const std::string& from) {
-  Hearing hearing(from);
+ConversionCheck check_conversion(const std::string& path, const std::string& from) {
+  ConversionChecker checker(from);
   try {
     data::LineReader reader(path);
     for (std::string line; reader.line() < kMaxLines && reader.next(line);) {
       if (line.find_first_not_of(" \t") == std::string::npos) continue;
       Cut cut = parse_cut(line, path, reader.line());
       resolve_paths(cut);
-      if (!hearing.hear(cut)) break;
+      if (!checker.add(cut)) break;
     }
   } catch (const Error& error) {
-    hearing.warn(fmt::format("the comparison of turns and speech stopped: {}", error.what()));
+    checker.warn(fmt::format("the comparison of turns and speech stopped: {}", error.what()));
   }
-  return hearing.result();
+  return checker.result();
 }
 
 }  // namespace s2s::run

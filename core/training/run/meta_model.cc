@@ -1,4 +1,4 @@
-#include "run/described_model.h"
+#include "run/meta_model.h"
 
 #include <algorithm>
 #include <memory>
@@ -46,8 +46,8 @@ SpecialIds free_ids(const Config& config) {
 }
 
 /// Adds the LoRA adapters that model.lora configures.
-DescribedModel with_lora(const Config& config, std::shared_ptr<Block> model, Block& adapted,
-                         std::function<ShardPlan(const MeshShape&)> plan) {
+MetaModel with_lora(const Config& config, std::shared_ptr<Block> model, Block& adapted,
+                    std::function<ShardPlan(const MeshShape&)> plan) {
   const Config* node = config.find_path("model.lora");
   const auto lora =
       node == nullptr ? LoraOptions() : read_options<LoraOptions>(*node, "model.lora");
@@ -63,16 +63,16 @@ DescribedModel with_lora(const Config& config, std::shared_ptr<Block> model, Blo
           {}};
 }
 
-DescribedModel describe_llm(const Config& config, const Registries& registries) {
-  const std::shared_ptr<Backbone> model = describe_language_model(config, registries);
+MetaModel build_meta_llm(const Config& config, const Registries& registries) {
+  const std::shared_ptr<Backbone> model = build_meta_language_model(config, registries);
   return with_lora(config, model, *model,
                    [model](const MeshShape& mesh) { return model->configure_model(mesh); });
 }
 
 }  // namespace
 
-std::unique_ptr<Backbone> describe_language_model(const Config& config,
-                                                  const Registries& registries) {
+std::unique_ptr<Backbone> build_meta_language_model(const Config& config,
+                                                    const Registries& registries) {
   BuildContext context;
   context.path = "model.llm";
   const Config* node = config.find_path(context.path);
@@ -80,8 +80,8 @@ std::unique_ptr<Backbone> describe_language_model(const Config& config,
   return registries.create<Backbone>(*node, context);
 }
 
-DescribedModel describe_model(const Config& config, const Registries& registries) {
-  if (config.find_path("model.type") == nullptr) return describe_llm(config, registries);
+MetaModel build_meta_model(const Config& config, const Registries& registries) {
+  if (config.find_path("model.type") == nullptr) return build_meta_llm(config, registries);
   ModelContext context;
   context.data = config.find("data");
   const auto tokenizer = std::make_shared<NoTokenizer>(free_ids(config));
@@ -93,10 +93,10 @@ DescribedModel describe_model(const Config& config, const Registries& registries
     return model->configure_model(mesh);
   };
   Block* const adapted = adapted_part(*model).root;
-  DescribedModel described = adapted == nullptr ? DescribedModel{model, plan, {}}
-                                                : with_lora(config, model, *adapted, plan);
-  described.metrics = model->metric_names();
-  return described;
+  MetaModel meta =
+      adapted == nullptr ? MetaModel{model, plan, {}} : with_lora(config, model, *adapted, plan);
+  meta.metrics = model->metric_names();
+  return meta;
 }
 
 std::optional<int64_t> given_axis_size(const Config& config, const std::string& key) {
@@ -122,7 +122,7 @@ std::optional<int64_t> ranks_to_try(const Config& config) {
 }
 
 MeshShape mesh_of_strategy(const Registries& registries, const Config& config, int64_t num_ranks) {
-  // It lists all ranks.
+  // A mesh lists all ranks.
   constexpr int64_t kMostRanks = int64_t{1} << 20;
   if (num_ranks > kMostRanks) {
     throw plan_errors::mesh_size(static_cast<double>(num_ranks), kMostRanks);

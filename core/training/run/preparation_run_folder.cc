@@ -11,7 +11,7 @@
 #include "comm/rank0.h"
 #include "config/save_schedule.h"
 #include "plan/mesh.h"
-#include "run/described_model.h"
+#include "run/meta_model.h"
 #include "run/preparation_steps.h"
 #include "train/train_errors.h"
 
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 /// Rank 0 writes to the console and to log.txt. The other ranks write to log.RANK.txt.
 std::string log_name(const RunProcesses& processes) {
-  return processes.is_first() ? "log.txt" : fmt::format("log.{}.txt", processes.place().rank);
+  return processes.is_first() ? "log.txt" : fmt::format("log.{}.txt", processes.launch().rank);
 }
 
 /// Logs the warnings so far, and connects later warnings of components to the log.
@@ -34,33 +34,33 @@ void report_setup(const OpenRun& run) {
     log.info(fmt::format("{}:{} comes from {}, which shadows {}", shadowed.id.kind,
                          shadowed.id.name, shadowed.winner, shadowed.loser));
   }
-  const LaunchPlace& place = run.processes.place();
+  const LaunchEnvironment& launch = run.processes.launch();
   const TrainerBlock& trainer = run.setup.builder().settings().trainer;
-  if (trainer.elastic_ranks && *trainer.elastic_ranks != place.size) {
+  if (trainer.elastic_ranks && *trainer.elastic_ranks != launch.size) {
     log.info(fmt::format("{} of {} elastic ranks: a step accumulates {} micro-batches on each",
-                         place.size, *trainer.elastic_ranks, trainer.accumulate_grad_batches));
+                         launch.size, *trainer.elastic_ranks, trainer.accumulate_grad_batches));
   }
-  if (place.size > 1) {
-    log.info(fmt::format("rank {} of {}, started by {} ({})", place.rank, place.size,
-                         to_string(place.launcher), place.reason));
+  if (launch.size > 1) {
+    log.info(fmt::format("rank {} of {}, started by {} ({})", launch.rank, launch.size,
+                         to_string(launch.launcher), launch.reason));
   }
 }
 
-/// Stops at ^C after the first step, with a checkpoint.
+/// On ^C, lets the training stop after its step, with a checkpoint.
 void watch_interrupts(PreparedRun& run) {
   static constexpr char kStopping[] =
       "stopping after this step with a checkpoint; press ^C again to stop immediately\n";
   static constexpr char kTerminated[] = "SIGTERM: stopping after this step with a checkpoint\n";
   static constexpr char kRankTerminated[] =
       "SIGTERM: stopping after this step, with a checkpoint unless a rank is lost\n";
-  const bool is_alone = run.processes->place().size == 1;
+  const bool is_alone = run.processes->launch().size == 1;
   const bool speaks = run.processes->is_first();
   const char* const terminated = is_alone ? kTerminated : kRankTerminated;
   run.interrupt.emplace(speaks ? kStopping : nullptr, speaks ? terminated : nullptr);
 }
 
-/// The strategy of rank 0 among simulated ranks; null if their number is not known and the
-/// strategy needs another one than 1.
+/// The strategy of rank 0 of simulated ranks. Null if the number of ranks is not known and the
+/// strategy cannot use one rank.
 std::unique_ptr<ParallelStrategy> strategy_of_check(Preparation& preparation) {
   const Run& setup = preparation.run.setup;
   const std::optional<int64_t> ranks = ranks_to_try(setup.config());
@@ -107,7 +107,7 @@ bool open_run_folder(Preparation& preparation) {
   return true;
 }
 
-/// A check opens a log that is there, and makes none.
+/// A check opens an existing log and creates none.
 bool open_log(Preparation& preparation) {
   PreparedRun& run = preparation.run;
   const std::string file = run.folder->file(log_name(*run.processes));
@@ -190,8 +190,8 @@ bool write_files(Preparation& preparation) {
   return true;
 }
 
-/// Checks that the disk has room for the weights. Training also logs when the run saves first. A
-/// check may run on another machine, so there it is a warning.
+/// Checks that the disk has room for the weights. A check only warns, because training may run on
+/// another machine. Training also logs when it saves first.
 bool find_room(Preparation& preparation) {
   PreparedRun& run = preparation.run;
   const std::string folder = run.folder->checkpoints();

@@ -17,7 +17,7 @@
 
 namespace s2s::run {
 
-struct DescribedModel {
+struct MetaModel {
   std::shared_ptr<Block> block;
   std::function<ShardPlan(const MeshShape&)> plan;
   std::vector<std::string> metrics;  // Model::metric_names
@@ -26,12 +26,12 @@ struct DescribedModel {
 /// Builds the speech model that `model.type` names. When the configuration has no `model.type`,
 /// builds only the language model of `model.llm`. The tokenizer is not opened.
 /// Errors: those of the components, [config/missing].
-DescribedModel describe_model(const Config& config, const Registries& registries);
+MetaModel build_meta_model(const Config& config, const Registries& registries);
 
 /// Builds the language model of `model.llm` without allocating memory.
 /// Errors: those of the component, [config/missing].
-std::unique_ptr<Backbone> describe_language_model(const Config& config,
-                                                  const Registries& registries);
+std::unique_ptr<Backbone> build_meta_language_model(const Config& config,
+                                                    const Registries& registries);
 
 /// Returns a size that trainer.strategy sets ("data_parallel_size"). Returns nothing when the size
 /// follows from the number of ranks. Errors: [config/type].
