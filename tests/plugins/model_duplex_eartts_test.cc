@@ -13,6 +13,7 @@
 #include "plan/plan_check.h"
 #include "plugins/built_plugins.h"
 #include "plugins/eartts/eartts_fixture.h"
+#include "s2s/conformance.h"
 #include "s2s/data/resample.h"
 #include "s2s/error.h"
 
@@ -210,4 +211,9 @@ TEST_CASE("duplex_eartts refuses a codec of other sizes or of another kind") {
     // A codec that measures statistics asks for them first.
     CHECK((error.id() == "codec/not-fitted" || error.id() == "eartts/codec"));
   }
+}
+
+TEST_CASE("duplex_eartts keeps the promises of a model") {
+  Fixture f;
+  CHECK(conformance::broken_promises(*f.model(), speech_batch(1)) == conformance::Answers{});
 }

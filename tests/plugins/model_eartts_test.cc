@@ -8,6 +8,7 @@
 #include "plan/plan_check.h"
 #include "plugins/built_plugins.h"
 #include "plugins/eartts/eartts_fixture.h"
+#include "s2s/conformance.h"
 #include "s2s/error.h"
 
 using namespace s2s;
@@ -164,4 +165,9 @@ TEST_CASE("a batch of another model is refused") {
   } catch (const Error& error) {
     CHECK(error.id() == "eartts/batch");
   }
+}
+
+TEST_CASE("eartts keeps the promises of a model") {
+  Fixture f;
+  CHECK(conformance::broken_promises(*f.model(), eartts_batch(1)) == conformance::Answers{});
 }

@@ -124,7 +124,9 @@ ShardPlan DuplexEarTts::configure_model(const MeshShape& mesh) const {
 
 NameMap DuplexEarTts::checkpoint_names() const {
   NameMap names;
-  names.rules = {{"tts_model.marks.*", "tts_model.*"}, {"**", "**"}};
+  names.rules = {{"tts_model.marks.bos_emb", "tts_model.bos_emb"},
+                 {"tts_model.marks.null_emb", "tts_model.null_emb"},
+                 {"**", "**"}};
   names.ignored = {"_control_codes", "audio_prompt_latents.**"};
   return names;
 }

@@ -195,7 +195,7 @@ at::Tensor TtsCore::next_states(const TtsInputs& inputs, bool guided, SequenceSt
 
 NameMap TtsCore::checkpoint_names() const {
   NameMap names;
-  names.rules = {{"marks.*", "*"}, {"**", "**"}};
+  names.rules = {{"marks.bos_emb", "bos_emb"}, {"marks.null_emb", "null_emb"}, {"**", "**"}};
   return names;
 }
 
