@@ -13,6 +13,7 @@
 #include "plan/plan_check.h"
 #include "plugins/built_plugins.h"
 #include "plugins/eartts/eartts_fixture.h"
+#include "plugins/stage_parts.h"
 #include "s2s/conformance.h"
 #include "s2s/data/resample.h"
 #include "s2s/error.h"
@@ -213,7 +214,8 @@ TEST_CASE("duplex_eartts refuses a codec of other sizes or of another kind") {
   }
 }
 
-TEST_CASE("duplex_eartts keeps the promises of a model") {
+TEST_CASE("duplex_eartts keeps the promises of a model, and lists its stages") {
   Fixture f;
+  check_stages(*f.model(), 2, "tts_model.backbone");
   CHECK(conformance::broken_promises(*f.model(), speech_batch(1)) == conformance::Answers{});
 }

@@ -8,6 +8,7 @@
 #include "plan/plan_check.h"
 #include "plugins/built_plugins.h"
 #include "plugins/eartts/eartts_fixture.h"
+#include "plugins/stage_parts.h"
 #include "s2s/conformance.h"
 #include "s2s/error.h"
 
@@ -167,7 +168,8 @@ TEST_CASE("a batch of another model is refused") {
   }
 }
 
-TEST_CASE("eartts keeps the promises of a model") {
+TEST_CASE("eartts keeps the promises of a model, and lists its stages") {
   Fixture f;
+  check_stages(*f.model(), 2, "backbone");
   CHECK(conformance::broken_promises(*f.model(), eartts_batch(1)) == conformance::Answers{});
 }

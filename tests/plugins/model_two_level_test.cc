@@ -5,6 +5,7 @@
 
 #include "common/temporary_folder.h"
 #include "compare/reference_file.h"
+#include "plugins/stage_parts.h"
 #include "plugins/two_level/made_model.h"
 #include "s2s/conformance.h"
 #include "s2s/nn/token_sampling.h"
@@ -278,6 +279,13 @@ TEST_CASE("CSM rows with labels of book 0 only train the backbone") {
   terms.total.backward();
   CHECK(std::isfinite(value(terms.total)));
   CHECK(model->metrics_of(model->evaluate(rows)).count("depth_loss") == 0);
+}
+
+TEST_CASE(
+    "layers of moshi and csm are the stages of a pipeline between their embeddings and heads") {
+  TwoLevelModels fixture;
+  check_stages(*fixture.make(kMoshi), 2, "decoder.model");
+  check_stages(*fixture.make(kCsm), 2, "backbone_model");
 }
 
 TEST_CASE("moshi and csm keep the promises of a model") {

@@ -14,6 +14,17 @@ std::string first_segment(const std::string& path) { return path.substr(0, path.
 constexpr int64_t kBefore = -1;
 constexpr int64_t kAfter = INT64_MAX;
 
+/// The block of a tensor beside the language model at `path`: the segments that both share, and one
+/// more.
+std::string block_beside(const std::string& name, const std::string& path) {
+  size_t begin = 0;
+  for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', begin)) {
+    if (path.compare(0, dot + 1, name, 0, dot + 1) != 0) return name.substr(0, dot);
+    begin = dot + 1;
+  }
+  return name;
+}
+
 /// The part of a tensor of a language model, and its block there. name: within the language model.
 std::pair<int64_t, std::string> part_in_llm(const std::string& name) {
   const std::string child = first_segment(name);
@@ -36,10 +47,10 @@ std::vector<StagePart> stages_around(Block& model, const std::string& path,
         blocks[part].insert(path + "." + block);
         continue;
       }
-      const std::string child = first_segment(tensor.name);
+      const std::string block = block_beside(tensor.name, path);
       const bool is_after =
-          child == "lm_head" || std::find(heads.begin(), heads.end(), child) != heads.end();
-      blocks[is_after ? kAfter : kBefore].insert(child);
+          block == "lm_head" || std::find(heads.begin(), heads.end(), block) != heads.end();
+      blocks[is_after ? kAfter : kBefore].insert(block);
     }
   }
   std::vector<StagePart> parts;

@@ -88,6 +88,9 @@ class DuplexEarTts : public Model, public SpeaksText, public RunsReferences {
   std::vector<std::string> metric_names() const override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
   NameMap checkpoint_names() const override;
+  std::vector<StagePart> stages() override {
+    return stages_around(*this, "tts_model.backbone", {"tts_model.mog_head", "tts_model.lm_head"});
+  }
   Codec& codec() override { return *parts_.codec; }
   std::map<std::string, at::Tensor> reference_outputs(
       const std::map<std::string, at::Tensor>& inputs, bool training) override;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "s2s/kinds/backbone.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "tts_core.h"
 
@@ -57,6 +58,9 @@ class EarTts : public Model, public RunsReferences {
   std::vector<std::string> metric_names() const override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
   NameMap checkpoint_names() const override;
+  std::vector<StagePart> stages() override {
+    return stages_around(*this, "backbone", {"mog_head"});
+  }
   std::map<std::string, at::Tensor> reference_outputs(
       const std::map<std::string, at::Tensor>& inputs, bool training) override;
   std::vector<std::string> decoded_outputs() const override {

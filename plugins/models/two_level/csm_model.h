@@ -11,6 +11,7 @@
 
 #include "book_linear.h"
 #include "csm_options.h"
+#include "s2s/kinds/backbone.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/decoder.h"
 
@@ -52,6 +53,9 @@ class CsmModel : public Model,
   std::vector<std::string> metric_names() const override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
   NameMap checkpoint_names() const override;
+  std::vector<StagePart> stages() override {
+    return stages_around(*this, "backbone_model", {"depth_decoder"});
+  }
   Codec& codec() override;
   std::map<std::string, at::Tensor> reference_outputs(
       const std::map<std::string, at::Tensor>& inputs, bool training) override;

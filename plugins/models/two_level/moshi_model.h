@@ -12,6 +12,7 @@
 #include "moshi_decoder.h"
 #include "moshi_depth.h"
 #include "moshi_options.h"
+#include "s2s/kinds/backbone.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/token_choice.h"
 
@@ -56,6 +57,9 @@ class MoshiModel : public Model,
   std::vector<std::string> metric_names() const override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
   NameMap checkpoint_names() const override;
+  std::vector<StagePart> stages() override {
+    return stages_around(*this, "decoder.model", {"decoder.lm_head", "depth_decoder"});
+  }
   Codec& codec() override;
   std::map<std::string, at::Tensor> reference_outputs(
       const std::map<std::string, at::Tensor>& inputs, bool training) override;
