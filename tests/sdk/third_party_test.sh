@@ -50,7 +50,7 @@ inside() {
   S2S_PLUGIN_PATH=acme_encoder/build expect "train: 2 steps" "$run" train \
     "$prefix/share/s2s/configs/tiny.yaml" tiny.data=fresh/runs/tiny-data \
     exp_manager.explicit_log_dir=heard trainer.max_steps=2 model.lr_scheduler.max_steps=6 \
-    "model.encoder={name: acme.encoder, width: 32}"
+    '~model.encoder' "model.encoder={name: acme.encoder, width: 32}"
 
   build acme_mistral
   expect " 8 ok" "$run" plugin check acme_mistral/build/libs2s_llm_acme_mistral.so
