@@ -84,11 +84,15 @@ FreezeRules freeze_rules(Block& meta, const ModelBlock& model) {
 
 PlannedRun::PlannedRun(const PlanArguments& arguments, const Config& config,
                        const Registries& registries)
+    : PlannedRun(arguments, config, registries, build_meta_model(config, registries)) {}
+
+PlannedRun::PlannedRun(const PlanArguments& arguments, const Config& config,
+                       const Registries& registries, MetaModel model)
     : arguments_(arguments),
       config_(config),
       registries_(registries),
       options_(read_run_options(config)),
-      model_(build_meta_model(config, registries)),
+      model_(std::move(model)),
       rules_(freeze_rules(*model_.block, options_.model)),
       asked_ranks_(ranks_of(arguments, config)) {
   rules_.check_some_train(model_.block->named_parameters());
@@ -140,11 +144,11 @@ std::string memory_warning(double bytes_of_rank, int64_t ranks_here, double ther
       gigabytes_text(needed), ranks, gigabytes_text(there));
 }
 
-void warn_of_memory(const Config& config, const Registries& registries, const StartedRanks& ranks,
-                    std::vector<std::string>& warnings) {
+void warn_of_memory(const Config& config, const Registries& registries, const MetaModel& model,
+                    const StartedRanks& ranks, std::vector<std::string>& warnings) {
   PlanArguments asked;
   asked.world_size = ranks.all;
-  const PlannedRun run(asked, config, registries);
+  const PlannedRun run(asked, config, registries, model);
   const PlanReport report = run.report(run.asked_settings(run.asked_mesh()));
   const Config* const devices = config.find_path("trainer.devices");
   const bool says_devices = devices != nullptr && !devices->is_null();

@@ -30,6 +30,9 @@ class PlannedRun {
  public:
   /// `config`: checked, as written. Errors: those of the model's parts, [train/nothing-to-train].
   PlannedRun(const PlanArguments& arguments, const Config& config, const Registries& registries);
+  /// Of a model that is built already.
+  PlannedRun(const PlanArguments& arguments, const Config& config, const Registries& registries,
+             MetaModel model);
 
   const MetaModel& model() const { return model_; }
   const FreezeRules& rules() const { return rules_; }
@@ -55,10 +58,10 @@ class PlannedRun {
 };
 
 /// Adds a warning [run/memory] when parameters, gradients and optimizer state of all ranks on this
-/// machine exceed its memory. `config`: checked, as written, of a run on CPUs. Errors: those of the
-/// model's parts and of its plan.
-void warn_of_memory(const Config& config, const Registries& registries, const StartedRanks& ranks,
-                    std::vector<std::string>& warnings);
+/// machine exceed its memory. `config`: checked, as written, of a run on CPUs, of which `model` is
+/// the meta model. Errors: those of its plan, [train/nothing-to-train].
+void warn_of_memory(const Config& config, const Registries& registries, const MetaModel& model,
+                    const StartedRanks& ranks, std::vector<std::string>& warnings);
 
 /// The text of the warning, for ranks that need `bytes_of_rank` each; "" when they fit into
 /// `there`.

@@ -80,6 +80,16 @@ std::unique_ptr<Backbone> build_meta_language_model(const Config& config,
   return registries.create<Backbone>(*node, context);
 }
 
+MetaModel meta_model_of(Model& model) {
+  return {std::shared_ptr<Block>(std::shared_ptr<void>(), &model),
+          [&model](const MeshShape& mesh) {
+            ShardPlan plan = model.configure_model(mesh);
+            add_lora_rows(model, plan);
+            return plan;
+          },
+          model.metric_names()};
+}
+
 MetaModel build_meta_model(const Config& config, const Registries& registries) {
   if (config.find_path("model.type") == nullptr) return build_meta_llm(config, registries);
   ModelContext context;

@@ -28,6 +28,9 @@ struct MetaModel {
 /// Errors: those of the components, [config/missing].
 MetaModel build_meta_model(const Config& config, const Registries& registries);
 
+/// The same of a model that is built already, adapters included, and outlives the result.
+MetaModel meta_model_of(Model& model);
+
 /// Builds the language model of `model.llm` without allocating memory.
 /// Errors: those of the component, [config/missing].
 std::unique_ptr<Backbone> build_meta_language_model(const Config& config,

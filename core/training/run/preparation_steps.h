@@ -1,6 +1,9 @@
 #pragma once
 // The steps of a preparation (run_preparation.h).
 
+#include <optional>
+
+#include "run/meta_model.h"
 #include "run/run_preparation.h"
 
 namespace s2s::run {
@@ -23,6 +26,8 @@ struct Preparation {
   PreparedRun& run;
   PreparationReport* check = nullptr;  // null: this is a training
   unsigned have = kNothingYet;
+  /// In a check, the model while its tokenizer does not exist yet.
+  std::optional<MetaModel> placeholder = {};
 
   bool checks() const { return check != nullptr; }
   bool has(Prepared part) const { return (have & part) != 0; }

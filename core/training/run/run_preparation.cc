@@ -49,7 +49,8 @@ bool find_metric_names(Preparation& preparation) {
     run.metric_names = run.parts.model->metric_names();
   } else if (!preparation.has(kTokenizer)) {
     const Config config = with_checkpoint_copies(run.setup.config(), run.start.checkpoint);
-    run.metric_names = build_meta_model(config, run.setup.registries()).metrics;
+    preparation.placeholder = build_meta_model(config, run.setup.registries());
+    run.metric_names = preparation.placeholder->metrics;
   }
   return true;
 }
@@ -71,12 +72,15 @@ bool forecast_memory(Preparation& preparation) {
   if (!forecast || !preparation.run.processes->is_first()) return true;
   if (!preparation.builder().device().is_cpu()) return true;
   if (preparation.checks() && !preparation.check->findings.empty()) return true;
+  if (!preparation.has(kModel) && !preparation.placeholder) return true;
+  const MetaModel model = preparation.has(kModel) ? meta_model_of(*preparation.run.parts.model)
+                                                  : *preparation.placeholder;
   const LaunchEnvironment& launch = preparation.run.processes->launch();
   const StartedRanks started =
       preparation.checks() ? StartedRanks{} : StartedRanks{launch.size, launch.local_size};
   std::vector<std::string> warnings;
   try {
-    forecast(setup.config(), setup.registries(), started, warnings);
+    forecast(setup.config(), setup.registries(), model, started, warnings);
   } catch (const Error&) {
     if (preparation.checks()) throw;
     return true;

@@ -15,6 +15,8 @@ struct OptionRow;
 
 namespace s2s::run {
 
+struct MetaModel;  // run/meta_model.h
+
 /// The number of started processes. 0: the number that the configuration sets.
 struct StartedRanks {
   int64_t all = 0, here = 0;  // here: on this machine
@@ -34,10 +36,10 @@ struct RunProgram {
   /// For a check: opens the files of a data set whose tokenizer does not exist yet. `path`: the
   /// path of `block`. Errors: those of the files.
   std::function<void(const std::string& path, const Config& block)> open_files;
-  /// Adds findings about the memory of a training on CPUs. Rank 0 calls it before memory is
-  /// allocated.
-  std::function<void(const Config& config, const Registries& registries, const StartedRanks& ranks,
-                     std::vector<std::string>& warnings)>
+  /// Adds findings about the memory of a training of `model` on CPUs. Rank 0 calls it before memory
+  /// is allocated.
+  std::function<void(const Config& config, const Registries& registries, const MetaModel& model,
+                     const StartedRanks& ranks, std::vector<std::string>& warnings)>
       forecast_memory;
 };
 
