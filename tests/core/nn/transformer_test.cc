@@ -104,6 +104,9 @@ TEST_CASE("attention to another sequence takes a bias of its scores") {
   CHECK(at::allclose(attention(x, seen, bias), attention(x, seen), 1e-5, 1e-6));
   bias.slice(3, 2).fill_(-1e9);
   CHECK(at::allclose(attention(x, seen, bias), attention(x, seen.slice(1, 0, 2)), 1e-5, 1e-6));
+  const at::Tensor nothing = attention(x, seen, at::zeros({1, 1, 1, 4}, at::kBool));
+  const at::Tensor bias_of_out = *attention.named_parameters().back().tensor;
+  CHECK(at::allclose(nothing, bias_of_out.expand_as(nothing)));
 }
 
 }  // namespace

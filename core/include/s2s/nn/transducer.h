@@ -20,6 +20,11 @@ namespace s2s {
 std::string text_of_labels(const std::vector<std::string>& vocabulary,
                            const std::vector<int64_t>& labels);
 
+/// The labels that CTC reads greedily: the best of each frame, without repetitions and blanks.
+/// scores [A, T, V]; lengths [A]; the blank is the last label, as in NeMo.
+std::vector<std::vector<int64_t>> ctc_labels(const at::Tensor& scores_ATV,
+                                             const at::Tensor& lengths_A);
+
 /// The decoder of an ASR model of NeMo.
 struct TransducerOptions {
   std::vector<std::string> vocabulary;

@@ -164,4 +164,23 @@ std::string text_of_labels(const std::vector<std::string>& vocabulary,
   return has_pieces && text.starts_with(' ') ? text.substr(1) : text;
 }
 
+std::vector<std::vector<int64_t>> ctc_labels(const at::Tensor& scores_ATV,
+                                             const at::Tensor& lengths_A) {
+  const at::Tensor best_AT = scores_ATV.argmax(2).to(at::kCPU);
+  const at::Tensor host_A = lengths_A.to(at::kCPU, at::kLong);
+  const int64_t blank = scores_ATV.size(2) - 1;
+  std::vector<std::vector<int64_t>> found;
+  for (int64_t a = 0; a < best_AT.size(0); ++a) {
+    const at::Tensor best_T = best_AT[a].narrow(0, 0, host_A[a].item<int64_t>()).contiguous();
+    std::vector<int64_t>& labels = found.emplace_back();
+    int64_t before = blank;
+    for (int64_t t = 0; t < best_T.size(0); ++t) {
+      const int64_t label = best_T.const_data_ptr<int64_t>()[t];
+      if (label != before && label != blank) labels.push_back(label);
+      before = label;
+    }
+  }
+  return found;
+}
+
 }  // namespace s2s
