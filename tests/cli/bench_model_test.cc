@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
@@ -19,7 +20,8 @@ TEST_CASE("bench model says what a second trains, and where a step's time goes")
   s2s::write_file_atomically(options, s2s::test::kDuplexOfNemo);
   const CommandResult run =
       run_cli("bench model --options " + options +
-              " --device cpu --steps 2 --threads 1 --batch-size 2 --seconds 4 --ops 5");
+              " --device cpu --steps 2 --threads 1 --batch-size 2 --seconds 4 --ops 5 --profile " +
+              (folder.path() / "step.json").string());
   REQUIRE_MESSAGE(run.exit_code == 0, run.output);
   const nlohmann::json result = nlohmann::json::parse(run.output);
   CHECK(result["device"] == "cpu");
@@ -41,6 +43,8 @@ TEST_CASE("bench model says what a second trains, and where a step's time goes")
   CHECK(result["ops"].size() == 5);
   CHECK(result["ops"][0]["ms"].get<double>() > 0);
   CHECK(result["generate_ops"].size() == 5);
+  std::ifstream timeline(folder.path() / "step.json");
+  CHECK_FALSE(nlohmann::json::parse(timeline)["traceEvents"].empty());
 }
 
 TEST_CASE("bench model's initial values do not depend on the number of threads that draw them") {

@@ -9,6 +9,7 @@
 #include "nn/operators.h"
 #include "plugins/duplex_s2s/duplex_fixture.h"
 #include "s2s/nn/token_sampling.h"
+#include "train/precision.h"
 
 namespace {
 
@@ -116,6 +117,24 @@ TEST_CASE("a graph repeats frames, and is recorded again when memory was enlarge
   CHECK(said.codes_TK.equal(plain_said.codes_TK));
   CHECK(kernels.graphs == 3);  // 64, 128 and 256 frames
   CHECK(waits.back() == 1);
+}
+
+TEST_CASE("under autocast an answer's frames repeat as a graph, and a live session's do not") {
+  Twins twins;
+  const at::Tensor audio_1S = speech(40);
+  const auto answered = [&] {
+    const AutocastScope autocast(parse_precision("bf16-mixed", "test"), test_device().type());
+    return generated(*twins.there, audio_1S, test_device());
+  };
+  const Generation plain = answered();
+  GraphKernels kernels;
+  offer_graphs(at::kPrivateUse1, kernels);
+  check_same(answered(), plain);
+  CHECK(kernels.replays == plain.tokens_text_BT.size(1) - 1);
+  kernels.graphs = 0;
+  const AutocastScope autocast(parse_precision("bf16-mixed", "test"), test_device().type());
+  streamed(*twins.there, audio_1S, test_device());
+  CHECK(kernels.graphs == 0);
 }
 
 TEST_CASE("draws come from the device, with a graph and without") {

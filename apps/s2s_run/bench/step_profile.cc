@@ -140,7 +140,10 @@ OpProfile::OpProfile(at::Device device) {
   handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(enter, leave));
 }
 
-OpProfile::~OpProfile() { at::removeCallback(handle_); }
+OpProfile::~OpProfile() {
+  at::removeCallback(handle_);
+  op_record.calls.clear();  // its events must not outlive the device's driver
+}
 
 std::vector<OpTime> OpProfile::sorted() const {
   const std::lock_guard lock(op_record.mutex);

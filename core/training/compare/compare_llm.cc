@@ -116,7 +116,9 @@ void compare_rounding(const CompareJob& job, Comparison& comparison) {
                                      : static_cast<double>(sum.numel());
     const double ours =
         std::sqrt(sum.sum().item<double>() / numbers / static_cast<double>(source.draws));
-    comparison.add_rounding(name, sum, ours, error);
+    // Both errors are estimates from this many numbers: two standard deviations of their ratio.
+    const double spread = 2 / std::sqrt(numbers * static_cast<double>(source.draws));
+    comparison.add_rounding(name, sum, ours, error, kRoundingOfTensor * (1 + spread));
     ratios += ours / error * (ours / error);
   }
   const auto num_tensors = static_cast<double>(source.errors.size());

@@ -37,6 +37,7 @@ Frames::Frames(DuplexModel& model, int64_t batch_size, int64_t num_frames)
       memory_(model),
       device_(model.named_parameters().front().tensor->device()),
       keeps_shapes_(true),
+      is_one_scope_(true),
       choice_(model.initial_choice(batch_size, device_)) {
   memory_.llm.reserve(num_frames, device_);
 }
@@ -46,6 +47,7 @@ Frames::Frames(DuplexModel& model, int64_t num_slots)
       memory_(model, num_slots),
       device_(model.named_parameters().front().tensor->device()),
       keeps_shapes_(num_slots == 1),
+      is_one_scope_(false),
       choice_(model.initial_choice(num_slots, device_)) {}
 
 void Frames::begin(int64_t slot, const SamplingOptions& sampling) {
@@ -83,9 +85,10 @@ const Choice& Frames::next_of_all(const DuplexModel::UserChannel& user) {
 }
 
 bool Frames::repeats() const {
-  // Autocast frees its copies of the weights at the end of its scope.
+  // Autocast frees its copies of the weights, which a graph reads, at the end of its scope.
   return may_record_ && keeps_shapes_ && !device_.is_cpu() && memory_.choice.steps_repeat() &&
-         model_.steps_repeat() && !at::autocast::is_autocast_enabled(device_.type());
+         model_.steps_repeat() &&
+         (is_one_scope_ || !at::autocast::is_autocast_enabled(device_.type()));
 }
 
 bool Frames::record(const DuplexModel::UserChannel& user) {

@@ -10,7 +10,7 @@ namespace s2s::duplex_s2s {
 /// Decodes the frames of a batch of conversations or of slots. The host never waits.
 class Frames {
  public:
-  /// For a batch. num_frames: the expected number.
+  /// For a batch, within one scope of autocast. num_frames: the expected number.
   Frames(DuplexModel& model, int64_t batch_size, int64_t num_frames);
   /// For slots.
   Frames(DuplexModel& model, int64_t num_slots);
@@ -36,6 +36,7 @@ class Frames {
   DuplexModel::Memory memory_;
   at::Device device_;
   bool keeps_shapes_;  // each step has all rows, on reserved memory
+  bool is_one_scope_;  // all frames are in the same scope of autocast
   DuplexModel::Choice choice_;
   std::unique_ptr<Recorded> recorded_;
   bool may_record_ = true;

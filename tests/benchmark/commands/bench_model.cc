@@ -16,9 +16,11 @@
 #include "benchmark/commands/commands.h"
 #include "config/load_config.h"
 #include "nn/operators.h"
+#include "profile/device_trace.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s_run/bench/command_ranks.h"
 #include "s2s_run/bench/step_profile.h"
+#include "s2s_run/new_output.h"
 #include "train/device_memory.h"
 #include "train/gradient_update.h"
 #include "train/precision.h"
@@ -161,6 +163,11 @@ nlohmann::ordered_json rates_json(const BatchWeight& weight, const BenchModelArg
           {"audio_hours", hours / step_s}};
 }
 
+/// Operators that are repeated as a graph are not seen, so a profiled answer has no graphs.
+struct NoGraphs : DeviceKernels {
+  std::vector<std::string> operators() const override { return {}; }
+};
+
 /// Profiles a few more steps and one generation.
 void add_profiles(Bench& bench, const BenchBatch& batch, int64_t count,
                   nlohmann::ordered_json& result) {
@@ -179,6 +186,8 @@ void add_profiles(Bench& bench, const BenchBatch& batch, int64_t count,
     for (int64_t step = 0; step < kSteps; ++step) train_step(bench, batch, step);
     result["ops"] = ops_json(profile, count, kSteps);
   }
+  NoGraphs none;
+  offer_graphs(bench.device.type(), none);
   const OpProfile profile(bench.device);
   generate_ms(bench, batch.batch);
   result["generate_ops"] = ops_json(profile, count, 1);
@@ -188,6 +197,7 @@ void add_profiles(Bench& bench, const BenchBatch& batch, int64_t count,
 
 int bench_model(const BenchModelArguments& arguments, const Invocation& invocation) {
   keep_freed_memory();
+  if (!arguments.profile_file.empty()) require_writable(arguments.profile_file, arguments.force);
   const Config options = load_config(arguments.options_path);
   const CommandPlugins plugins(invocation);
   // Initial values are drawn with all threads (or OMP_NUM_THREADS): billions take long with two.
@@ -211,6 +221,10 @@ int bench_model(const BenchModelArguments& arguments, const Invocation& invocati
   std::map<std::string, double> parts(medians.begin(), medians.end());
   const int64_t train_memory = peak_memory_bytes();
   const nlohmann::ordered_json peaks = device_peaks(bench.device);
+  if (!arguments.profile_file.empty()) {
+    write_device_trace(arguments.profile_file, bench.device,
+                       [&] { train_step(bench, batch, arguments.steps); });
+  }
   // The first answer also loads kernels, plans convolutions for its widths and records graphs.
   const double first_answer_ms = generate_ms(bench, batch.batch);
   int64_t num_parameters = 0;

@@ -7,6 +7,12 @@
 namespace s2s::run {
 namespace {
 
+void add_profile_option(const Command& command, std::string& profile_file) {
+  command.option("--profile", profile_file,
+                 "file for a timeline of one more step (LibTorch's profiler), for Perfetto or "
+                 "chrome://tracing");
+}
+
 void add_bench_model(const Command& bench) {
   const Command command = bench.command(
       "model",
@@ -29,6 +35,8 @@ void add_bench_model(const Command& bench) {
   command.option("--ops", arguments.ops,
                  "also split a step by part, and list this many operators by time");
   command.flag("--processor-time", arguments.processor_time, kProcessorTimeDoc);
+  command.force(arguments.force);
+  add_profile_option(command, arguments.profile_file);
 }
 
 void add_bench_llm(const Command& bench) {
@@ -80,9 +88,7 @@ void add_bench_llm(const Command& bench) {
                  "folder for weights, configuration and batch, from which "
                  "tests/benchmark/gpu_peer.py trains the same");
   command.force(arguments.force);
-  command.option("--profile", arguments.profile_file,
-                 "file for a timeline of one more step (LibTorch's profiler), for Perfetto or "
-                 "chrome://tracing");
+  add_profile_option(command, arguments.profile_file);
   command.json("print one JSON object");
 }
 

@@ -24,6 +24,8 @@ struct BenchModelArguments {
   double seconds = 10;
   int64_t ops = 0;
   bool processor_time = false;
+  std::string profile_file;  // "": none
+  bool force = false;
 };
 int bench_model(const BenchModelArguments& arguments, const Invocation& invocation);
 

@@ -1,5 +1,5 @@
 // trainer.attention: the rule, and that it reaches LibTorch. The kernels of a GPU are chosen on the
-// test device only (device_nn_test); a CPU knows flash and math.
+// test device (device_nn_test) and on a GPU; a CPU knows flash and math.
 
 #include "nn/attention_choice.h"
 
@@ -21,6 +21,8 @@ using s2s::AttentionCall;
 using s2s::test::device;
 
 bool is_cpu() { return device().is_cpu(); }
+/// The test device pretends kernels that only a GPU has, and computes on the CPU.
+bool is_gpu() { return device().is_cuda(); }
 
 struct Wish {
   explicit Wish(AttentionBackend wish) { s2s::set_attention(wish); }
@@ -51,7 +53,10 @@ struct Packed {
 std::string node_of(const at::Tensor& y) { return y.grad_fn()->name(); }
 
 constexpr const char* kCudnnNode = "ScaledDotProductCudnnAttentionBackward0";
-constexpr const char* kFlashNode = "ScaledDotProductFlashAttentionForCpuBackward0";
+std::string flash_node() {
+  return is_gpu() ? "ScaledDotProductFlashAttentionBackward0"
+                  : "ScaledDotProductFlashAttentionForCpuBackward0";
+}
 
 at::Tensor attended(const Packed& in, const s2s::AttentionSpec& spec = {}) {
   return s2s::attend(in.q, in.k, in.v, spec);
@@ -172,7 +177,7 @@ TEST_CASE("a CPU takes the same kernel whatever is named, and says nothing") {
   if (!is_cpu()) return;
   for (const auto wish : {AttentionBackend::kAuto, AttentionBackend::kCudnn}) {
     const Wish wished(wish);
-    CHECK(node_of(attended(Packed(1, 8, 16, at::kFloat))) == kFlashNode);
+    CHECK(node_of(attended(Packed(1, 8, 16, at::kFloat))) == flash_node());
     REQUIRE(s2s::attention_uses().size() == 1);
     CHECK(s2s::attention_uses()[0].backend == AttentionBackend::kFlash);
     CHECK(s2s::attention_uses()[0].call.text() == "[1, 4, 8, 16]");
@@ -187,7 +192,7 @@ TEST_CASE("on a device auto takes cuDNN for four shapes, and the kernel is said 
     return node_of(attended(Packed(1, positions, 16, at::kBFloat16)));
   };
   for (const int64_t positions : {8, 9, 10, 11, 8}) CHECK(taken(positions) == kCudnnNode);
-  CHECK(taken(12) == kFlashNode);
+  CHECK(taken(12) == flash_node());
   CHECK(taken(9) == kCudnnNode);
   CHECK(notes(false) == std::vector<std::string>{"attention: cudnn, [1, 4, 8, 16]",
                                                  "attention: flash, [1, 4, 12, 16]"});
@@ -219,21 +224,22 @@ TEST_CASE("on a device a named kernel that cannot take a call gives way with one
     return warnings[0];
   };
   CHECK(warning_of(AttentionBackend::kCudnn, Packed(1, 8, 16, at::kFloat)) ==
-        "trainer.attention=cudnn is not used for [1, 4, 8, 16], math is: it computes in bfloat16 "
-        "and float16, not in Float (trainer.precision)");
+        std::string("trainer.attention=cudnn is not used for [1, 4, 8, 16], ") +
+            (is_gpu() ? "efficient" : "math") +
+            " is: it computes in bfloat16 and float16, not in Float (trainer.precision)");
   CHECK(warning_of(AttentionBackend::kCudnn, Packed(1, 8, 20, at::kBFloat16)) ==
         "trainer.attention=cudnn is not used for [1, 4, 8, 20], flash is: its head size is a "
         "multiple of 8");
   CHECK(warning_of(AttentionBackend::kCudnn, Packed(1, 8, 16, at::kBFloat16), {0, 0, 3}) ==
-        "trainer.attention=cudnn is not used for attention with a window or a cache, math is: it "
-        "is for causal attention over all keys");
+        std::string("trainer.attention=cudnn is not used for attention with a window or a cache, ") +
+            (is_gpu() ? "flash" : "math") + " is: it is for causal attention over all keys");
 }
 
-TEST_CASE("on a device cuDNN is given up when it fails") {
-  if (is_cpu()) return;
+TEST_CASE("on the test device cuDNN fails, and is given up") {
+  if (is_cpu() || is_gpu()) return;
   const Wish wished(AttentionBackend::kAuto);
-  CHECK(node_of(attended(Packed(1, 8, 24, at::kBFloat16))) == kFlashNode);  // fails there
-  CHECK(node_of(attended(Packed(1, 8, 16, at::kBFloat16))) == kFlashNode);
+  CHECK(node_of(attended(Packed(1, 8, 24, at::kBFloat16))) == flash_node());  // fails there
+  CHECK(node_of(attended(Packed(1, 8, 16, at::kBFloat16))) == flash_node());
   const std::vector<std::string> warnings = notes(true);
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0] ==

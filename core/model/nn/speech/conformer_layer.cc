@@ -2,9 +2,8 @@
 
 #include <ATen/ATen.h>
 
-#include <array>
-
 #include "nn/kernels/affine.h"
+#include "nn/kernels/depthwise_conv.h"
 #include "nn/kernels/rel_attention.h"
 
 namespace s2s {
@@ -68,6 +67,12 @@ at::Tensor pointwise(const at::Tensor& x, const ConvWeights& conv) {
   return affine(x, conv.weight.squeeze(-1), conv.bias);
 }
 
+/// Frames after those of a cache, in the dtype of the new ones: under autocast an empty cache is
+/// float32.
+at::Tensor after(const at::Tensor& cached_BUH, const at::Tensor& new_BTH) {
+  return at::cat({cached_BUH.to(new_BTH.scalar_type()), new_BTH}, 1);
+}
+
 }  // namespace
 
 at::Tensor ConformerConvolution::gated(const at::Tensor& x_BTH) {
@@ -75,12 +80,8 @@ at::Tensor ConformerConvolution::gated(const at::Tensor& x_BTH) {
 }
 
 at::Tensor ConformerConvolution::finish(const at::Tensor& padded_BTH) {
-  // Treat the frames as an image of height one with channels last, for which the kernel is fastest.
-  const at::Tensor image = padded_BTH.transpose(1, 2).unsqueeze(2);
-  const auto bias = depthwise_.bias.defined() ? std::optional(depthwise_.bias) : std::nullopt;
-  constexpr std::array<int64_t, 2> kOne{1, 1}, kNone{0, 0};
-  const at::Tensor y = at::conv2d(image, depthwise_.weight.unsqueeze(2), bias, kOne,
-                                  at::IntArrayRef(kNone), kOne, padded_BTH.size(2));
+  const at::Tensor y = depthwise_conv(padded_BTH.transpose(1, 2).unsqueeze(2),
+                                      depthwise_.weight.unsqueeze(2), depthwise_.bias, {1, 1});
   return pointwise(at::silu(norm_->forward(y.squeeze(2).transpose(1, 2))), pointwise2_);
 }
 
@@ -91,7 +92,7 @@ at::Tensor ConformerConvolution::forward(const at::Tensor& x_BTH, const at::Tens
 }
 
 at::Tensor ConformerConvolution::stream(const at::Tensor& x_BTH, LayerCache& cache) {
-  const at::Tensor x = at::cat({cache.conv_BTH, gated(x_BTH)}, 1);
+  const at::Tensor x = after(cache.conv_BTH, gated(x_BTH));
   cache.conv_BTH = x.narrow(1, x.size(1) - context_[0], context_[0]);
   return finish(x);
 }
@@ -143,8 +144,8 @@ at::Tensor ConformerAttention::forward(const at::Tensor& x_BTH, const FrameConte
 
 at::Tensor ConformerAttention::stream(const at::Tensor& x_BTH, const at::Tensor& projected_PH,
                                       int64_t left_frames, LayerCache& cache) {
-  const at::Tensor k = at::cat({cache.k_BUH, linear_k_(x_BTH)}, 1);
-  const at::Tensor v = at::cat({cache.v_BUH, linear_v_(x_BTH)}, 1);
+  const at::Tensor k = after(cache.k_BUH, linear_k_(x_BTH));
+  const at::Tensor v = after(cache.v_BUH, linear_v_(x_BTH));
   const int64_t kept = std::min(left_frames, k.size(1));
   cache.k_BUH = k.narrow(1, k.size(1) - kept, kept);
   cache.v_BUH = v.narrow(1, v.size(1) - kept, kept);

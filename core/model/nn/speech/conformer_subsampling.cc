@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "nn/kernels/affine.h"
+#include "nn/kernels/depthwise_conv.h"
 #include "nn/kernels/striding_fused.h"
 
 namespace s2s {
@@ -94,8 +95,8 @@ at::Tensor StridingSubsampling::convolve(size_t stage, const at::Tensor& x_BTFC,
   const ConvWeights& strided = *stages_[stage].strided;
   const Padding band = padding();
   // Padding both sides by the left amount adds a frame that is cut off, but saves a copy.
-  const at::Tensor wide = at::conv2d(x_BTFC.permute({0, 3, 1, 2}), strided.weight, strided.bias,
-                                     {2, 2}, {time.left, band.left}, {1, 1}, shape_.channels);
+  const at::Tensor wide = depthwise_conv(x_BTFC.permute({0, 3, 1, 2}), strided.weight, strided.bias,
+                                         {2, 2}, {time.left, band.left});
   const int64_t frames = (x_BTFC.size(1) + time.left + time.right - 3) / 2 + 1;
   const int64_t bands = thinned(x_BTFC.size(2));
   const at::Tensor thin = wide.permute({0, 2, 3, 1}).narrow(1, 0, frames).narrow(2, 0, bands);
