@@ -10,7 +10,7 @@ carry (tests/reference), so another program can build the identical one from --w
 Random weights, random audio, random codes; the same batch and shapes each step. The codec is not
 part of it. A step is zero_grad, forward with loss, backward, clipping, AdamW, schedule. On a GPU
 steps are timed by events, the host waits for nothing between them that NeMo does not wait for, and
-device_memory_bytes has the peaks after the first step. Not yet run on a GPU.
+device_memory_bytes has the peaks after the first step.
 
   start_to_first_step_s  from the start of the process (imports included) to the end of step one
   step_s                 median and all, the first step left out; forward, backward, optimizer:

@@ -14,7 +14,7 @@ namespace s2s {
 
 /// Asks such collectives in intervals whether they are done. A thread asks, because the driver of a
 /// device that hangs may not answer. It is started at the first collective: runs on CPUs have none.
-/// Not yet run on a GPU.
+/// Not yet run on several GPUs.
 class EnqueuedWorks {
  public:
   /// record: must outlive this object.

@@ -7,7 +7,7 @@
 namespace s2s {
 
 /// The memory that LibTorch's allocator holds on a device; zeros for a CPU and for devices without
-/// statistics. Not yet run on a GPU.
+/// statistics.
 struct DeviceMemory {
   int64_t peak_bytes = 0;      // of tensors, the most since the last call
   int64_t reserved_bytes = 0;  // taken from the device now, freed memory that is kept included

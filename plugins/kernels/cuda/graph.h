@@ -1,5 +1,5 @@
 #pragma once
-// Graphs of CUDA devices, by LibTorch's CUDAGraph. Not yet run on a GPU.
+// Graphs of CUDA devices, by LibTorch's CUDAGraph.
 
 #include <functional>
 #include <memory>

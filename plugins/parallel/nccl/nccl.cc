@@ -1,6 +1,6 @@
 // Collectives between GPUs, with LibTorch's NCCL. Each group has its own stream. A collective
 // starts when the current stream reaches the call, and `wait` makes the current stream wait for it.
-// Not yet run on a GPU.
+// Run on one GPU, not yet on several.
 
 #define USE_C10D_NCCL
 #include <ATen/ATen.h>

@@ -230,9 +230,10 @@ TEST_CASE("on a device a named kernel that cannot take a call gives way with one
   CHECK(warning_of(AttentionBackend::kCudnn, Packed(1, 8, 20, at::kBFloat16)) ==
         "trainer.attention=cudnn is not used for [1, 4, 8, 20], flash is: its head size is a "
         "multiple of 8");
-  CHECK(warning_of(AttentionBackend::kCudnn, Packed(1, 8, 16, at::kBFloat16), {0, 0, 3}) ==
-        std::string("trainer.attention=cudnn is not used for attention with a window or a cache, ") +
-            (is_gpu() ? "flash" : "math") + " is: it is for causal attention over all keys");
+  CHECK(
+      warning_of(AttentionBackend::kCudnn, Packed(1, 8, 16, at::kBFloat16), {0, 0, 3}) ==
+      std::string("trainer.attention=cudnn is not used for attention with a window or a cache, ") +
+          (is_gpu() ? "flash" : "math") + " is: it is for causal attention over all keys");
 }
 
 TEST_CASE("on the test device cuDNN fails, and is given up") {

@@ -99,7 +99,7 @@ at::Tensor visible_keys(int64_t num_new, int64_t num_all, int64_t window, at::De
 }
 
 /// LibTorch's flash kernel knows windows and shared heads, and stores no mask. Not every type of
-/// device has it. Not yet run on a GPU.
+/// device has it.
 bool has_flash(const at::Tensor& q) {
   if (q.is_cpu() || (q.scalar_type() != at::kBFloat16 && q.scalar_type() != at::kHalf))
     return false;

@@ -80,11 +80,6 @@ at::Tensor StridingSubsampling::first_stage(const at::Tensor& x_BTF, Padding tim
   const Padding band = padding();
   const at::Tensor padded =
       at::constant_pad_nd(x_BTF, {band.left, band.right, time.left, time.right});
-  if (!x_BTF.is_cpu()) {
-    // The products below have 9 columns, and copy every value nine times. Not yet run on a GPU.
-    const at::Tensor channels_last = padded.unsqueeze(-1).permute({0, 3, 1, 2});
-    return at::conv2d(channels_last, conv.weight, conv.bias, {2, 2}).permute({0, 2, 3, 1});
-  }
   const at::Tensor windows = padded.unfold(1, 3, 2).unfold(2, 3, 2);
   const at::Tensor rows =
       affine(windows.reshape({-1, 9}), conv.weight.view({shape_.channels, 9}), conv.bias);
