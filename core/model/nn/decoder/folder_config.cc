@@ -82,4 +82,10 @@ Config with_folder_config(const Config& node, const BuildContext& context,
   return merged;
 }
 
+bool has_folder_config(const Config& node, const BuildContext& context) {
+  const Config* const path = node.find("path");
+  if (path == nullptr || !path->is_scalar() || path->is_null()) return true;
+  return !std::filesystem::is_regular_file(resolve_path(path->text(), context.base_dir));
+}
+
 }  // namespace s2s
