@@ -8,11 +8,6 @@
 namespace s2s::mimi {
 namespace {
 
-at::Tensor linear(const at::Tensor& x, const StoredWeight& weight) {
-  return at::linear(x, weight.value(),
-                    weight.bias.defined() ? std::optional(weight.bias) : std::nullopt);
-}
-
 at::Tensor activated(const at::Tensor& x, const std::string& name) {
   if (name == "relu") return at::relu(x);
   if (name == "silu") return at::silu(x);
@@ -65,7 +60,7 @@ at::Tensor MimiTransformer::attend(const Layer& layer, const at::Tensor& x_BTH,
                                    StreamState& state) const {
   const int64_t count = x_BTH.size(1), window = options_.sliding_window;
   const auto heads = [&](const StoredWeight& weight) {
-    return to_heads(linear(x_BTH, weight), options_.width_of_head());
+    return to_heads(weight.product(x_BTH), options_.width_of_head());
   };
   const at::Tensor q = rotate_halves(heads(layer.q), angles.first, angles.second);
   at::Tensor k = rotate_halves(heads(layer.k), angles.first, angles.second);
@@ -89,7 +84,7 @@ at::Tensor MimiTransformer::attend(const Layer& layer, const at::Tensor& x_BTH,
     v = v.repeat_interleave(groups, 1);
   }
   const at::Tensor y = at::scaled_dot_product_attention(q, k, v, sees_QK);
-  return linear(from_heads(y), layer.out);
+  return layer.out.product(from_heads(y));
 }
 
 at::Tensor MimiTransformer::push(const at::Tensor& x_BHT, StreamState& state) const {
@@ -111,8 +106,8 @@ at::Tensor MimiTransformer::push(const at::Tensor& x_BHT, StreamState& state) co
     x_BTH =
         x_BTH + attend(*layer, normed(layer->norm), angles, begin, state) * layer->scale.value();
     const at::Tensor inner =
-        activated(linear(normed(layer->mlp_norm), layer->fc1), options_.hidden_act);
-    x_BTH = x_BTH + linear(inner, layer->fc2) * layer->mlp_scale.value();
+        activated(layer->fc1.product(normed(layer->mlp_norm)), options_.hidden_act);
+    x_BTH = x_BTH + layer->fc2.product(inner) * layer->mlp_scale.value();
   }
   begin += count;
   return x_BTH.transpose(1, 2);

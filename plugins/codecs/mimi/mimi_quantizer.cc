@@ -28,7 +28,26 @@ void Codebook::reset_buffers() {
 }
 
 at::Tensor Codebook::entries() const {
-  return embed_sum_ / cluster_usage_.clamp_min(kLeastUsage).unsqueeze(1);
+  return entries_.of(embed_sum_, cluster_usage_, [this] {
+    return embed_sum_ / cluster_usage_.clamp_min(kLeastUsage).unsqueeze(1);
+  });
+}
+
+/// at::cdist takes a product for more than 25 rows or entries, for which it prepares both sides.
+/// The side of the entries is prepared once here.
+at::Tensor Codebook::nearest(const at::Tensor& rows_ND) const {
+  constexpr int64_t kFew = 25;
+  const at::Tensor entries_VD = entries();
+  if (rows_ND.size(0) <= kFew && size_ <= kFew) {
+    return nearest_entry(rows_ND, entries_VD, EntryDistance::kCdist);
+  }
+  const at::Tensor& factor_VE = factor_.of(embed_sum_, cluster_usage_, [&] {
+    const at::Tensor square_V1 = entries_VD.pow(2).sum(-1, /*keepdim=*/true);
+    return at::cat({entries_VD, at::ones_like(square_V1), square_V1}, -1);
+  });
+  const at::Tensor square_N1 = rows_ND.pow(2).sum(-1, /*keepdim=*/true);
+  const at::Tensor rows_NE = at::cat({rows_ND.mul(-2), square_N1, at::ones_like(square_N1)}, -1);
+  return at::matmul(rows_NE, factor_VE.t()).clamp_min_(0).sqrt_().argmin(-1);
 }
 
 ResidualQuantizer::ResidualQuantizer(const MimiOptions& options, int64_t books)
@@ -60,8 +79,16 @@ at::Tensor ResidualQuantizer::encode(const at::Tensor& latents_BHT, int64_t book
   }
   const at::Tensor inner_BDT =
       input_proj_ ? at::conv1d(latents_BHT, input_proj_->value()) : latents_BHT;
-  return residual_codes(inner_BDT.transpose(1, 2), entries(books), EntryDistance::kCdist)
-      .transpose(1, 2);
+  const int64_t batch = inner_BDT.size(0), frames = inner_BDT.size(2);
+  at::Tensor left_ND = inner_BDT.transpose(1, 2).reshape({batch * frames, -1});
+  std::vector<at::Tensor> codes;
+  for (int64_t k = 0; k < books; ++k) {
+    const Codebook& book = *books_[static_cast<size_t>(k)];
+    const at::Tensor code_N = book.nearest(left_ND);
+    left_ND = left_ND - at::embedding(book.entries(), code_N);
+    codes.push_back(code_N.view({batch, frames}));
+  }
+  return at::stack(codes, 1);
 }
 
 at::Tensor ResidualQuantizer::decode(const at::Tensor& codes_BKT) const {

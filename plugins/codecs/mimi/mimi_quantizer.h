@@ -16,6 +16,8 @@ class Codebook : public Block {
   explicit Codebook(const MimiOptions& options);
   ~Codebook() override;
   at::Tensor entries() const;
+  /// The entry with the least Euclidean distance for rows [N, D], [N], with the bits of at::cdist.
+  at::Tensor nearest(const at::Tensor& rows_ND) const;
 
  protected:
   void reset_buffers() override;
@@ -23,6 +25,8 @@ class Codebook : public Block {
  private:
   int64_t size_, width_;
   at::Tensor embed_sum_, cluster_usage_, initialized_;
+  mutable DerivedTensor entries_;
+  mutable DerivedTensor factor_;  // of the product that gives distances
 };
 
 /// Every book is for what the books before it left.

@@ -5,6 +5,7 @@
 // elements of an entry, V entries of a codebook, K codebooks.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,6 +37,17 @@ class StreamState {
   std::map<const Block*, int64_t> counts_;
 };
 
+/// A tensor that follows from two frozen ones: computed once, and again when one has changed.
+class DerivedTensor {
+ public:
+  const at::Tensor& of(const at::Tensor& a, const at::Tensor& b,
+                       const std::function<at::Tensor()>& compute);
+
+ private:
+  at::Tensor a_, b_, value_;
+  int64_t version_a_ = 0, version_b_ = 0;
+};
+
 /// How a weight is stored: as a buffer, because codecs are frozen, or as a parameter; itself, or as
 /// a direction and a length for each slice of dim 0 (torch's weight_norm).
 struct WeightForm {
@@ -52,6 +64,8 @@ class StoredWeight : public Block {
   ~StoredWeight() override;
   /// The weight that layers multiply with.
   at::Tensor value() const;
+  /// x [..., in] -> x W^T + b [..., out], of a weight [out, in] or [out, in, 1].
+  at::Tensor product(const at::Tensor& x) const;
   at::Tensor bias;  // undefined without one
 
  protected:
@@ -62,12 +76,7 @@ class StoredWeight : public Block {
   int64_t fan_in_, num_biases_;
   WeightForm form_;
   at::Tensor weight_, length_;  // length_: of each slice, when normed
-  /// Of a frozen weight, computed once.
-  struct Computed {
-    at::Tensor weight, length, value;
-    int64_t weight_version = 0, length_version = 0;
-  };
-  mutable Computed computed_;
+  mutable DerivedTensor normed_;  // of a frozen weight
 };
 
 /// Computes a stream piece by piece.
@@ -106,6 +115,7 @@ class StreamConv1d : public AudioLayer {
  private:
   /// The audio of each row, and after it what a convolution of the row alone would see.
   at::Tensor ended(const at::Tensor& x_BCT, const at::Tensor& surplus_B) const;
+  at::Tensor few_outputs(const at::Tensor& used_BCT, int64_t count) const;
   at::Tensor padded_front(const at::Tensor& x_BCT) const;
   /// Reflections of audio that is shorter than they are, which zeros continue.
   at::Tensor reflected_briefly(const at::Tensor& x_BCT, int64_t right) const;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "nn/kernels/affine.h"
 #include "s2s/nn/audio.h"
 
 namespace s2s {
@@ -16,6 +17,20 @@ at::Tensor slice_lengths(const at::Tensor& weight) {
 }
 
 }  // namespace
+
+const at::Tensor& DerivedTensor::of(const at::Tensor& a, const at::Tensor& b,
+                                    const std::function<at::Tensor()>& compute) {
+  const bool is_known =
+      a_.is_same(a) && b_.is_same(b) && version_a_ == a._version() && version_b_ == b._version();
+  if (!is_known) {
+    a_ = a;
+    b_ = b;
+    version_a_ = a._version();
+    version_b_ = b._version();
+    value_ = compute();
+  }
+  return value_;
+}
 
 StoredWeight::StoredWeight(std::vector<int64_t> sizes, int64_t fan_in, int64_t num_biases,
                            const WeightForm& form, const std::string& name)
@@ -55,13 +70,12 @@ void StoredWeight::reset_buffers() {
 
 at::Tensor StoredWeight::value() const {
   if (!form_.is_normed) return weight_;
-  const auto product = [&] { return weight_ * (length_ / slice_lengths(weight_)); };
-  if (form_.trains) return product();
-  const bool is_known = computed_.weight.is_same(weight_) && computed_.length.is_same(length_) &&
-                        computed_.weight_version == weight_._version() &&
-                        computed_.length_version == length_._version();
-  if (!is_known) computed_ = {weight_, length_, product(), weight_._version(), length_._version()};
-  return computed_.value;
+  const auto normed = [&] { return weight_ * (length_ / slice_lengths(weight_)); };
+  return form_.trains ? normed() : normed_.of(weight_, length_, normed);
+}
+
+at::Tensor StoredWeight::product(const at::Tensor& x) const {
+  return affine(x, value().flatten(1), bias);
 }
 
 }  // namespace s2s

@@ -1,7 +1,9 @@
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 
+#include "nn/kernels/affine.h"
 #include "s2s/error.h"
 #include "s2s/nn/audio.h"
 
@@ -17,6 +19,15 @@ int64_t reach_of(const ConvSpec& spec) { return (spec.kernel - 1) * spec.dilatio
 ConvSpec completed(ConvSpec spec) {
   if (spec.left == -1) spec.left = reach_of(spec) - spec.stride;
   return spec;
+}
+
+/// A product reads the weights of a few outputs once, where a convolution brings all of them into
+/// another order first.
+constexpr int64_t kFewOutputs = 16;
+
+bool has_few_outputs(const at::Tensor& x, int64_t count, int64_t groups) {
+  return x.is_cpu() && groups == 1 && x.size(0) * count <= kFewOutputs &&
+         !at::GradMode::is_enabled();
 }
 
 at::Tensor joined(const at::Tensor& before, const at::Tensor& x_BCT) {
@@ -142,11 +153,36 @@ at::Tensor StreamConv1d::push(const at::Tensor& x_BCT, StreamState& state, bool 
                               : seen.narrow(2, 0, 0);
   if (count == 0) return x_BCT.new_empty({x_BCT.size(0), spec_.outputs, 0});
   const at::Tensor used = seen.narrow(2, 0, (count - 1) * spec_.stride + reach);
+  if (has_few_outputs(used, count, spec_.groups)) return few_outputs(used, count);
   return at::conv1d(used, weight_.value(), weight_.bias, spec_.stride, at::IntArrayRef(kNoPadding),
                     spec_.dilation, spec_.groups);
 }
 
+at::Tensor StreamConv1d::few_outputs(const at::Tensor& used_BCT, int64_t count) const {
+  const at::Tensor x_BCT = used_BCT.contiguous();
+  const int64_t batch = x_BCT.size(0), channels = x_BCT.size(1), width = x_BCT.size(2);
+  const at::Tensor windows_BTCK =
+      x_BCT.as_strided({batch, count, channels, spec_.kernel},
+                       {channels * width, spec_.stride, width, spec_.dilation});
+  const at::Tensor y_BTC = affine(windows_BTCK.reshape({batch, count, channels * spec_.kernel}),
+                                  weight_.value().flatten(1), weight_.bias);
+  return y_BTC.transpose(1, 2);
+}
+
 namespace {
+
+/// What a transposed convolution makes of a few inputs: each adds a window.
+at::Tensor few_windows(const at::Tensor& x_BCT, const at::Tensor& weight_COK, int64_t stride) {
+  const int64_t batch = x_BCT.size(0), count = x_BCT.size(2), kernel = weight_COK.size(2);
+  const at::Tensor windows_BTOK =
+      at::matmul(x_BCT.transpose(1, 2), weight_COK.flatten(1)).unflatten(2, {-1, kernel});
+  const at::Tensor sum =
+      x_BCT.new_zeros({batch, weight_COK.size(1), (count - 1) * stride + kernel});
+  for (int64_t t = 0; t < count; ++t) {
+    sum.narrow(2, t * stride, kernel).add_(windows_BTOK.select(1, t));
+  }
+  return sum;
+}
 
 ConvTransposeSpec completed(ConvTransposeSpec spec) {
   if (spec.right == -1) spec.right = spec.kernel - spec.stride;
@@ -174,7 +210,9 @@ at::Tensor StreamConvTranspose1d::push(const at::Tensor& x_BCT, StreamState& sta
   at::Tensor done;
   if (x_BCT.size(2) > 0) {
     const at::Tensor sum =
-        at::conv_transpose1d(x_BCT, weight_.value(), {}, spec_.stride, 0, 0, spec_.groups);
+        has_few_outputs(x_BCT, x_BCT.size(2), spec_.groups)
+            ? few_windows(x_BCT, weight_.value(), spec_.stride)
+            : at::conv_transpose1d(x_BCT, weight_.value(), {}, spec_.stride, 0, 0, spec_.groups);
     if (past.defined()) sum.narrow(2, 0, overlap).add_(past);
     past = sum.narrow(2, width, overlap).clone();
     done = sum.narrow(2, 0, width);
