@@ -17,6 +17,7 @@ void setup_subcommands(const Command& program) {
   setup_plan(program);
   setup_tune_batch(program);
   setup_compare(program);
+  setup_score(program);
   setup_config(program);
   const Command data = program.group("data", "create, inspect and convert data sets");
   setup_data_estimate_bins(data);

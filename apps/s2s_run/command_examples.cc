@@ -30,6 +30,9 @@ constexpr std::pair<std::string_view, const char*> kExamples[] = {
      "  s2s-run tune-batch my.yaml --nproc-per-node 8"},
     {"config show", "s2s-run config show my.yaml trainer.max_steps=50"},
     {"config check", "s2s-run config check my.yaml"},
+    {"score",
+     "s2s-run score runs/my/report/predictions.jsonl\n"
+     "  s2s-run score mine.jsonl theirs.jsonl --hypothesis pred_text"},
     {"data synth", "s2s-run data synth runs/data --tiny"},
     {"data inspect",
      "s2s-run data inspect cuts.jsonl --html page.html\n"

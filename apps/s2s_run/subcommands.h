@@ -18,6 +18,7 @@ void setup_launch(const Command& program);
 void setup_new(const Command& program);
 void setup_plan(const Command& program);
 void setup_runs(const Command& program);
+void setup_score(const Command& program);
 void setup_tokenizer(const Command& program);
 void setup_train(const Command& program);
 void setup_tune_batch(const Command& program);

@@ -9,6 +9,7 @@
 #include "common/contains.h"
 #include "common/places.h"
 #include "common/temporary_folder.h"
+#include "compare/reference_file.h"
 #include "plugins/built_plugins.h"
 #include "s2s/conformance.h"
 #include "s2s/error.h"
@@ -58,7 +59,7 @@ struct Folder {
   explicit Folder(const std::string& reference)
       : file(SafetensorsFile::open(source_dir() + "/tests/reference/data/" + reference +
                                    ".safetensors")) {
-    write(file.tensors("weights/"));
+    write(read_reference(file.path()).weights);
     folder.write("config.json", file.metadata().at("options"));
   }
   void write(const TensorMap& weights) { write_safetensors(folder / "model.safetensors", weights); }
@@ -126,7 +127,7 @@ TEST_CASE("audio of any length has the codes that it has in a batch with longer 
 TEST_CASE("encodec reads both spellings of the weight norm, and books by bandwidth") {
   Host host;
   Folder folder("hf_encodec_causal");
-  const at::Tensor audio_BS = folder.file.tensor("input/audio");
+  const at::Tensor audio_BS = read_reference(folder.file.path()).input("audio");
   const at::Tensor lengths_B = folder.file.tensor("input/lengths");
   const at::Tensor codes_BKT = folder.file.tensor("output/codes");
   const auto encoded = [&](const std::string& more) {
@@ -135,7 +136,7 @@ TEST_CASE("encodec reads both spellings of the weight norm, and books by bandwid
   CHECK(encoded(R"(, "bandwidth": 1.0)").equal(codes_BKT));
   CHECK(encoded(R"(, "num_codebooks": 3)").equal(codes_BKT.narrow(1, 0, 3)));
   CHECK(encoded("").equal(codes_BKT.narrow(1, 0, 2)));  // the first of target_bandwidths
-  folder.write(in_old_spelling(folder.file.tensors("weights/")));
+  folder.write(in_old_spelling(read_reference(folder.file.path()).weights));
   CHECK(encoded(R"(, "bandwidth": 1.0)").equal(codes_BKT));
   CHECK(host.warnings.empty());
 }
@@ -163,7 +164,7 @@ TEST_CASE("files that do not fit a codec end in one message") {
     CAPTURE(std::string(name));
     Folder folder(reference);
     const std::string config = folder.config(name);
-    TensorMap weights = folder.file.tensors("weights/");
+    TensorMap weights = read_reference(folder.file.path()).weights;
     const auto taken = weights.extract(
         "decoder." + std::string(name == std::string("dac") ? "conv1.bias" : "layers.0.conv.bias"));
     folder.write(weights);

@@ -6,6 +6,7 @@
 
 #include "common/places.h"
 #include "common/temporary_folder.h"
+#include "compare/reference_file.h"
 #include "plugins/built_plugins.h"
 #include "s2s/conformance.h"
 #include "s2s/error.h"
@@ -52,7 +53,8 @@ struct Host {
 void write_folder(const TemporaryFolder& folder, const SafetensorsFile& file,
                   const std::string& prefix, const std::string& key) {
   TensorMap weights;
-  for (const auto& [name, tensor] : file.tensors("weights/")) weights[prefix + name] = tensor;
+  for (const auto& [name, tensor] : read_reference(file.path()).weights)
+    weights[prefix + name] = tensor;
   const std::string config = file.metadata().at("options");
   if (!prefix.empty()) weights["embed_tokens.0.weight"] = at::zeros({2, 2});
   write_safetensors(folder / "model.safetensors", weights);
@@ -74,7 +76,7 @@ TEST_CASE("mimi reads its folder, or that of a model around it") {
     const auto codec = host.make(path);
     CHECK(codec->shape().num_codebooks == 5);
     CHECK(codec->shape().frame_rate_hz() == 12.5);
-    const at::Tensor audio_BS = file.tensor("input/audio");
+    const at::Tensor audio_BS = read_reference(file.path()).input("audio");
     const at::Tensor lengths_B = file.tensor("input/lengths");
     CHECK(at::equal(codec->encode(audio_BS, lengths_B).first, file.tensor("output/codes")));
     // The first books only, as Moshi has them.
@@ -93,7 +95,7 @@ TEST_CASE("mimi in pieces gives what it gives for the whole") {
     const TemporaryFolder folder;
     write_folder(folder, file, "", "");
     const auto codec = host.make(R"("path": ")" + folder.path().string() + "\"");
-    const at::Tensor audio_BS = file.tensor("input/audio");
+    const at::Tensor audio_BS = read_reference(file.path()).input("audio");
     const at::Tensor codes_BKT = file.tensor("output/codes");
     const int64_t frame = codec->shape().samples_per_frame;
     for (const int64_t chunk : {frame, frame / 3, 3 * frame + 1}) {
@@ -145,7 +147,7 @@ TEST_CASE("a row of mimi does not depend on its neighbors") {
   const TemporaryFolder folder;
   write_folder(folder, file, "", "");
   const auto codec = host.make(R"("path": ")" + folder.path().string() + "\"");
-  const at::Tensor audio_BS = file.tensor("input/audio");
+  const at::Tensor audio_BS = read_reference(file.path()).input("audio");
   const int64_t frame = codec->shape().samples_per_frame, shorter = 5 * frame + 7;
   const auto [codes_BKT, frames_B] =
       codec->encode(audio_BS, at::tensor({audio_BS.size(1), shorter}, at::kLong));

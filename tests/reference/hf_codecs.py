@@ -1,5 +1,4 @@
-"""Reference files of transformers' EncodecModel and DacModel, and of MimiModel's rarer options
-(CPU, float32).
+"""Reference files of transformers' MimiModel, EncodecModel and DacModel (CPU, float32).
 
     python tests/reference/hf_codecs.py --out tests/reference/data [--case NAME]
 
@@ -32,11 +31,15 @@ from safetensors.torch import load_file
 from transformers import (DacConfig, DacModel, EncodecConfig, EncodecModel, MimiConfig, MimiModel)
 
 import reference_file as rf
-from hf_mimi import BASE as MIMI
-from hf_mimi import draw_weights as draw_mimi
-from hf_mimi import margin as mimi_margin
 
 RTOL, ATOL = 1e-4, 2e-5
+MIMI = {
+    "sampling_rate": 300, "hidden_size": 16, "num_filters": 4, "num_residual_layers": 2,
+    "upsampling_ratios": [4, 3], "kernel_size": 7, "codebook_size": 16, "codebook_dim": 8,
+    "vector_quantization_hidden_dimension": 8, "num_quantizers": 5, "upsample_groups": 16,
+    "num_hidden_layers": 2, "intermediate_size": 24, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 4, "sliding_window": 7,
+}
 ENCODEC = {
     "sampling_rate": 400, "hidden_size": 12, "num_filters": 4, "upsampling_ratios": [4, 2],
     "codebook_size": 16, "target_bandwidths": [0.4, 1.0], "num_lstm_layers": 2,
@@ -53,10 +56,16 @@ CASES = {
     "encodec_causal": ("encodec", ENCODEC, {"samples": 309, "bandwidth": 1.0, "first": 2}),
     "encodec_short": ("encodec", {**ENCODEC, "num_residual_layers": 2, "trim_right_ratio": 0.5},
                       {"samples": 27, "bandwidth": 0.4}),
-    "encodec_stereo_chunks": ("encodec", STEREO, {"samples": 1200, "bandwidth": 1.0, "first": 1}),
+    "encodec_stereo_chunks": ("encodec", STEREO, {"samples": 1000, "bandwidth": 1.0, "first": 1}),
     "dac_small": ("dac", DAC, {"samples": 320, "first": 2}),
     "dac_odd_ratios": ("dac", {**DAC, "downsampling_ratios": [2, 5, 3], "decoder_hidden_size": 24},
                        {"samples": 300}),
+    "mimi_small": ("mimi", MIMI, {"samples": 24 * 30}),
+    # Two semantic books, no projections, four frames of the transformers in one of codes.
+    "mimi_quarter_rate": (
+        "mimi", {**MIMI, "frame_rate": 6.25, "num_semantic_quantizers": 2, "codebook_dim": 16,
+                 "vector_quantization_hidden_dimension": 16, "num_residual_layers": 1,
+                 "num_filters": 8}, {"samples": 48 * 30}),
     "mimi_shortcut_reflect": (
         "mimi", {**MIMI, "use_conv_shortcut": True, "pad_mode": "reflect", "attention_bias": True,
                  "hidden_act": "silu"}, {"samples": 24 * 12 + 17, "first": 3}),
@@ -66,28 +75,31 @@ CLASSES = {"encodec": (EncodecConfig, EncodecModel), "dac": (DacConfig, DacModel
            "mimi": (MimiConfig, MimiModel)}
 
 
-def draw_weights(kind, model, generator) -> None:
-    if kind == "mimi":
-        draw_mimi(model, generator)
-        return
-    for name, tensor in sorted(model.state_dict().items()):
-        noise = torch.randn(tensor.shape, generator=generator)
-        if name.endswith(("embed_avg", "cluster_size", "inited")):
+def draw_weights(kind, model, seed) -> None:
+    """By seeds, which the file has in place of the tensors."""
+    for number, (name, tensor) in enumerate(sorted(model.state_dict().items())):
+        if not tensor.is_floating_point() or name.endswith(
+                ("embed_avg", "cluster_size", "inited", "initialized")):
             continue
-        if "codebook" in name:
-            value = noise
-        elif name.endswith("bias") and kind == "dac":
-            value = 0.05 * noise
-        elif name.endswith("alpha"):
-            value = 0.5 + noise.abs()
+        mean, std = 0.0, math.sqrt(1.5 / tensor[0].numel())
+        if name.endswith(("codebook.embed", "embed_sum", "codebook.weight")):
+            std = 1.0
+        elif name.endswith(("alpha", "cluster_usage")):
+            mean, std = 1.0, 0.25
         elif name.endswith("bias") or ".bias_" in name:
-            value = 0.2 * noise
-        elif name.endswith(("weight_g", "original0")) or ".norm.weight" in name:
-            value = 1.0 + 0.3 * noise
-        else:
-            # Snakes amplify, and a saturated tanh shows nothing.
-            value = noise * math.sqrt((0.5 if kind == "dac" else 1.5) / tensor[0].numel())
-        tensor.copy_(value)
+            std = 0.05 if kind == "dac" else 0.2
+        elif name.endswith(("weight_g", "original0", ".norm.weight", "layernorm.weight")):
+            mean, std = 1.0, 0.3
+        elif "layer_scale" in name:
+            mean, std = 0.5, 0.2
+        elif kind == "dac":  # Snakes amplify, and a saturated tanh shows nothing
+            std = math.sqrt(0.5 / tensor[0].numel())
+        rf.draw(tensor, seed + number, mean, std)
+        if name.endswith(("embed_sum", "cluster_usage")):
+            tensor[0] = 0  # never used: the zero vector
+    for module in model.modules():
+        if hasattr(module, "_embed"):
+            module._embed = None
 
 
 def run_encodec(model, audio, how) -> dict:
@@ -171,6 +183,23 @@ def residual_margin(latents, codes, books) -> float:
     return least
 
 
+def mimi_margin(model, latents, codes) -> float:
+    """Smallest gap between the nearest and the next entry."""
+    least = math.inf
+    semantic = model.config.num_semantic_quantizers
+    halves = ((model.quantizer.semantic_residual_vector_quantizer, codes[:, :semantic]),
+              (model.quantizer.acoustic_residual_vector_quantizer, codes[:, semantic:]))
+    for half, chosen in halves:
+        residual = latents if half.input_proj is None else half.input_proj(latents)
+        residual = residual.transpose(1, 2)
+        for layer, book in zip(half.layers, chosen.unbind(1)):
+            distances = torch.cdist(residual, layer.codebook.embed.expand(len(residual), -1, -1))
+            least = min(least, rf.greedy_margin(-distances))
+            residual = residual - layer.codebook.embed[book]
+            assert len(book.unique()) >= layer.codebook.codebook_size // 2, len(book.unique())
+    return least
+
+
 def dac_margin(model, latents) -> float:
     least, residual = math.inf, latents.transpose(1, 2)
     for book in model.quantizer.quantizers:
@@ -195,12 +224,12 @@ def margin(kind, model, outputs) -> float:
 
 def case(name, attempt):
     kind, options, how = CASES[name]
-    generator = torch.Generator().manual_seed(1000 * (70 + list(CASES).index(name)) + attempt)
+    seed = 1000000 * (70 + list(CASES).index(name)) + 1000 * attempt
     make_config, make_model = CLASSES[kind]
     model = make_model(make_config(**options)).eval()
-    draw_weights(kind, model, generator)
+    draw_weights(kind, model, seed)
     sizes = (2, 2, how["samples"]) if options.get("audio_channels") == 2 else (2, how["samples"])
-    audio = torch.randn(sizes, generator=generator)
+    audio = rf.draw(torch.zeros(sizes), seed + 999, 0.0, 1.0)
     return model, audio, {"encodec": run_encodec, "dac": run_dac, "mimi": run_mimi}[kind]
 
 
@@ -236,7 +265,7 @@ def write_case(out: Path, name: str) -> None:
     tensors |= {"output/" + key: value.contiguous() for key, value in outputs.items()}
     path = out / f"hf_{name}.safetensors"
     more = {"first_books": str(how["first"])} if "first" in how else {}
-    size = rf.write_reference(path, "codec", kind, json.dumps(config), tensors, RTOL, ATOL, more)
+    size = rf.write_small(path, "codec", kind, json.dumps(config), tensors, RTOL, ATOL, more)
     print(f"{path}: attempt {attempt}, codes {tuple(outputs['codes'].shape)}, {size} bytes")
 
 

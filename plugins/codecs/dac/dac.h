@@ -12,7 +12,7 @@
 
 namespace s2s::dac {
 
-/// Convolutions look ahead, so a stream lags behind by what they see.
+/// Convolutions look ahead, so a stream returns what they see later.
 class Dac : public FrameCodec, public RunsReferences, public HasForeignClass {
  public:
   Dac(const DacOptions& options, std::string weights_path);

@@ -11,7 +11,7 @@ Error sizes_error(const std::string& path, const std::string& problem) {
 Error not_streamable() {
   return config_error("codec/not-streamable",
                       "this EnCodec normalizes over whole chunks (norm_type: time_group_norm, "
-                      "normalize or chunk_length_s), so it cannot speak or hear piece by piece\n"
+                      "normalize or chunk_length_s), so it cannot encode or decode piece by piece\n"
                       "  expected: the 24 kHz model (norm_type: weight_norm), or a command that "
                       "decodes whole recordings");
 }

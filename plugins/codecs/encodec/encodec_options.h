@@ -52,7 +52,7 @@ struct EncodecOptions {
   int64_t chunk_samples() const;
   /// Samples from the beginning of a chunk to that of the next.
   int64_t chunk_stride() const;
-  /// The encoder normalizes over all that it is given, so that it cannot hear piece by piece.
+  /// The encoder normalizes over all that it is given, so that it cannot encode piece by piece.
   bool needs_whole() const;
   SeanetSpec seanet() const;
 };

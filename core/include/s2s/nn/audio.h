@@ -40,6 +40,7 @@ class StreamState {
 /// A tensor that follows from two frozen ones: computed once, and again when one has changed.
 class DerivedTensor {
  public:
+  /// The tensor that `compute` makes of `a` and `b`.
   const at::Tensor& of(const at::Tensor& a, const at::Tensor& b,
                        const std::function<at::Tensor()>& compute);
 
@@ -75,7 +76,7 @@ class StoredWeight : public Block {
   std::vector<int64_t> sizes_;
   int64_t fan_in_, num_biases_;
   WeightForm form_;
-  at::Tensor weight_, length_;  // length_: of each slice, when normed
+  at::Tensor weight_, length_;    // length_: of each slice, when normed
   mutable DerivedTensor normed_;  // of a frozen weight
 };
 

@@ -30,6 +30,7 @@ class BleuCounts {
  public:
   /// Adds one segment.
   void add(std::string_view hypothesis, std::string_view reference);
+  BleuCounts& operator+=(const BleuCounts& other);
   /// effective_order: uses only the orders for which the hypothesis has n-grams.
   /// sacrebleu.sentence_bleu does so, corpus_bleu does not.
   BleuScore score(bool effective_order = false) const;

@@ -127,6 +127,16 @@ void BleuCounts::add(std::string_view hypothesis, std::string_view reference) {
   counts_.reference_tokens += static_cast<int64_t>(reference_tokens.size());
 }
 
+BleuCounts& BleuCounts::operator+=(const BleuCounts& other) {
+  for (size_t i = 0; i < BleuScore::kMaxOrder; ++i) {
+    counts_.matches[i] += other.counts_.matches[i];
+    counts_.totals[i] += other.counts_.totals[i];
+  }
+  counts_.hypothesis_tokens += other.counts_.hypothesis_tokens;
+  counts_.reference_tokens += other.counts_.reference_tokens;
+  return *this;
+}
+
 BleuScore BleuCounts::score(bool effective_order) const {
   BleuScore result = counts_;
   result.brevity_penalty = brevity_penalty(result.hypothesis_tokens, result.reference_tokens);
