@@ -1,0 +1,184 @@
+#include "whisper.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "s2s/nn/mel.h"
+#include "s2s/nn/rows.h"
+#include "s2s/nn/weights.h"
+#include "whisper_errors.h"
+
+namespace s2s::whisper {
+namespace {
+
+constexpr int64_t kTaps = 3;  // of both convolutions
+
+ConvSpec conv_spec(int64_t inputs, int64_t outputs, int64_t stride) {
+  return {.inputs = inputs,
+          .outputs = outputs,
+          .kernel = kTaps,
+          .stride = stride,
+          .left = 1,
+          .right = 1,
+          .form = {.trains = true},
+          .name = ""};
+}
+
+int64_t rounded_up(int64_t n, int64_t size) { return (n + size - 1) / size; }
+at::Tensor rounded_up(const at::Tensor& n, int64_t size) {
+  return at::floor_divide(n.to(at::kLong) + (size - 1), size);
+}
+
+}  // namespace
+
+WhisperStem::WhisperStem(int64_t num_mels, int64_t width)
+    : conv1_(conv_spec(num_mels, width, 1)), conv2_(conv_spec(width, width, 2)) {
+  register_block("conv1", conv1_);
+  register_block("conv2", conv2_);
+}
+
+WhisperStem::~WhisperStem() = default;
+
+at::Tensor WhisperStem::forward(const at::Tensor& mel_NFM) {
+  return at::gelu(conv2_(at::gelu(conv1_(mel_NFM)))).transpose(1, 2);
+}
+
+Whisper::Whisper(const WhisperOptions& options, const std::string& place, std::string weights_path)
+    : options_(options),
+      place_(place),
+      weights_path_(std::move(weights_path)),
+      outputs_(options.encoder_layers, place),
+      stem_(options.num_mel_bins, options.d_model),
+      norm_(options.d_model) {
+  register_buffer("window", stft_window_, /*persistent=*/false);
+  register_buffer("bank", bank_FN_, /*persistent=*/false);
+  // A buffer because transformers does not train it either.
+  register_buffer("encoder.embed_positions.weight", positions_TH_);
+  register_block("encoder.stem", stem_);
+  for (int64_t i = 0; i < options.encoder_layers; ++i) {
+    layers_.push_back(std::make_unique<EncoderLayer>(options.layer()));
+    register_block("encoder.layers." + std::to_string(i), *layers_.back());
+  }
+  register_block("encoder.layer_norm", norm_);
+}
+
+Whisper::~Whisper() = default;
+
+void Whisper::reset_buffers() {
+  stft_window_ = stft_window("hann", options_.n_fft, /*periodic=*/true);
+  MelBank bank{options_.sampling_rate, options_.n_fft, options_.num_mel_bins};
+  bank.high_hz = 8000;  // whatever the sample rate
+  bank_FN_ = mel_filterbank(bank);
+  positions_TH_ = sinusoid_positions(options_.max_source_positions, options_.d_model);
+}
+
+int64_t Whisper::num_windows(int64_t num_samples) const {
+  return std::max<int64_t>(rounded_up(num_samples, options_.window_samples()), 1);
+}
+
+at::Tensor Whisper::mel_of(const at::Tensor& audio_BS, const at::Tensor& lengths_B) const {
+  const at::NoGradGuard no_grad;
+  const int64_t rows = audio_BS.size(0), window = options_.window_samples();
+  const int64_t windows = num_windows(audio_BS.size(1));
+  const at::Tensor valid_BS =
+      zero_beyond(audio_BS.to(at::kFloat), lengths_B.to(audio_BS.device()), 1);
+  const at::Tensor whole_BS =
+      at::constant_pad_nd(valid_BS, {0, windows * window - audio_BS.size(1)});
+  const at::Tensor mel_NMF = whisper_log_mel(whole_BS.reshape({rows * windows, window}),
+                                             stft_window_, bank_FN_, options_.hop_length);
+  return mel_NMF.reshape({rows, windows * options_.window_frames(), -1}).transpose(1, 2);
+}
+
+at::Tensor Whisper::encode(const at::Tensor& mel_BFM, const LayerOutputs& outputs) {
+  const int64_t rows = mel_BFM.size(0), window = options_.window_frames();
+  const at::Tensor mel_BWFM = mel_BFM.unflatten(2, {-1, window}).transpose(1, 2);
+  const at::ScalarType type = norm_.weight.scalar_type();
+  at::Tensor x_NTH = stem_(mel_BWFM.flatten(0, 1).to(type)) + positions_TH_.to(type);
+  x_NTH = at::dropout(x_NTH, options_.dropout, is_training());
+  const at::Tensor y_NTH = outputs.run(
+      x_NTH,
+      [&](int64_t i, const at::Tensor& x) { return (*layers_[static_cast<size_t>(i)])(x, {}); },
+      [&](const at::Tensor& x) { return norm_(x); });
+  return y_NTH.unflatten(0, {rows, -1}).flatten(1, 2);
+}
+
+EncoderOutput Whisper::forward(const at::Tensor& audio_BS, const at::Tensor& lengths_B) {
+  const at::Tensor mel_BFM = mel_of(audio_BS, lengths_B);
+  const at::Tensor frames_B = rounded_up(rounded_up(lengths_B, options_.hop_length), 2);
+  const at::Tensor features_BTH = encode(mel_BFM, outputs_);
+  return {features_BTH.narrow(1, 0, output_width(audio_BS.size(1))), frames_B, mel_BFM};
+}
+
+int64_t Whisper::output_frames(int64_t num_samples) const {
+  return rounded_up(rounded_up(std::max<int64_t>(num_samples, 0), options_.hop_length), 2);
+}
+
+double Whisper::forward_flops(int64_t rows, int64_t num_samples) {
+  const int64_t frames = options_.max_source_positions;
+  const auto width = static_cast<double>(options_.d_model);
+  const double of_frame = 2 * static_cast<double>(options_.num_mel_bins) + width;
+  const double stem = 2 * static_cast<double>(kTaps * frames) * width * of_frame;
+  const double layers = encoder_layers_flops(options_.layer(), outputs_.num_computed(), frames);
+  return static_cast<double>(rows * num_windows(num_samples)) * (stem + layers);
+}
+
+double Whisper::frame_rate_hz() const {
+  return static_cast<double>(options_.sampling_rate) / static_cast<double>(2 * options_.hop_length);
+}
+
+std::unique_ptr<EncoderStream> Whisper::open_stream(int64_t) {
+  throw sees_all_frames(place_, "whisper");
+}
+
+ShardPlan Whisper::configure_model(const MeshShape& mesh) const {
+  ShardPlan plan;
+  plan.rows = {{"encoder.stem"}};
+  plan.units = {{"encoder.stem"}};
+  add_encoder_layers(options_.layer(), "encoder.layers", mesh, plan);
+  plan.rows.push_back({"encoder.layer_norm"});
+  return plan;
+}
+
+NameMap Whisper::checkpoint_names() const {
+  NameMap names;
+  for (const char* part : {"stem.conv1", "stem.conv2", "embed_positions", "layers", "layer_norm"}) {
+    const std::string ours = std::string("encoder.") + part + ".**";
+    const std::string theirs = std::string(part).substr(std::string(part).find('.') + 1) + ".**";
+    names.rules.push_back({ours, "model.encoder." + theirs});
+    names.other_spellings.push_back({ours, "encoder." + theirs});
+    names.other_spellings.push_back({ours, theirs});  // of the encoder alone
+  }
+  names.ignored = {"model.decoder.**", "decoder.**",    "proj_out.**",
+                   "projector.**",     "classifier.**", "layer_weights"};
+  return names;
+}
+
+std::unique_ptr<WeightSource> Whisper::initial_values() {
+  if (weights_path_.empty()) return nullptr;
+  return weight_source(*this, checkpoint_names(), WeightFiles::open(weights_path_));
+}
+
+std::map<std::string, at::Tensor> Whisper::reference_outputs(
+    const std::map<std::string, at::Tensor>& inputs, bool) {
+  const auto given = inputs.find("mel");
+  const bool has_mel = given != inputs.end();
+  const at::Tensor lengths_B = inputs.at(has_mel ? "mel_lengths" : "lengths");
+  const at::Tensor mel_BFM =
+      has_mel ? given->second.to(at::kFloat) : mel_of(inputs.at("audio"), lengths_B);
+  if (mel_BFM.size(2) == 0 || mel_BFM.size(2) % options_.window_frames() != 0) {
+    throw window_error(mel_BFM.size(2), options_.window_frames());
+  }
+  const at::Tensor mel_lengths_B = has_mel ? lengths_B : rounded_up(lengths_B, options_.hop_length);
+  LayerOutputs first(options_.encoder_layers, place_);
+  first.select({0}, false);
+  return {{"mel", mel_BFM},
+          {"mel_lengths", mel_lengths_B},
+          {"features", encode(mel_BFM, outputs_)},
+          {"lengths", rounded_up(mel_lengths_B, 2)},
+          {"layer_1", encode(mel_BFM, first)}};
+}
+
+}  // namespace s2s::whisper
