@@ -17,6 +17,7 @@
 #include "compare/reference_file.h"
 #include "plan/plan_check.h"
 #include "plugins/built_plugins.h"
+#include "s2s/conformance.h"
 #include "s2s/error.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/nn/weights.h"
@@ -85,6 +86,10 @@ inline bool plan_holds(Encoder& encoder, int64_t tensor) {
   const Findings findings = check_plan(encoder, encoder.configure_model(inputs.mesh), inputs);
   if (!findings.empty()) MESSAGE(findings.errors()[0].what());
   return findings.empty();
+}
+
+inline void check_promises(Encoder& encoder) {
+  for (const auto& broken : conformance::broken_promises(encoder)) CHECK_MESSAGE(false, broken);
 }
 
 inline std::string read_text_of(const std::string& path) {

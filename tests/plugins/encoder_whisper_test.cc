@@ -42,6 +42,11 @@ TEST_CASE("whisper gives transformers' mel, features and lengths") {
   CHECK(has(message, "[encoder/window] whisper was given 50 mel frames"));
 }
 
+TEST_CASE("whisper keeps the promises of an encoder") {
+  EncoderPlugins plugins;
+  check_promises(*plugins.ready(kTiny));
+}
+
 TEST_CASE("each window of a recording is encoded by itself, and its frames are joined") {
   EncoderPlugins plugins;
   const auto encoder = plugins.ready(kTiny);
@@ -153,6 +158,14 @@ TEST_CASE("whisper reads a folder of any of its classes, whose decoder is not re
     CHECK(distance(out.features_BTH.slice(0, 0, 1), file.output("features").slice(0, 0, 1)) < 1e-4);
   }
   CHECK(plugins.warnings.empty());
+  // A file of weights alone gives no sizes.
+  const std::string file = source.folder / "model.safetensors";
+  const auto of_file = plugins.ready(R"({"name": "whisper", "path": ")" + file +
+                                     R"(", "num_mel_bins": 12, "d_model": 16,
+          "encoder_layers": 2, "encoder_attention_heads": 4, "encoder_ffn_dim": 24,
+          "max_source_positions": 50})");
+  CHECK(distance(features_of(*of_file, at::ones({1, 4000})),
+                 features_of(*plugins.ready(source.options()), at::ones({1, 4000}))) == 0);
   const auto more = plugins.create(source.options(R"(, "encoder_layers": 1)"));
   CHECK(has(message_of([&] { more->materialize(at::kCPU, at::kFloat, 0); }), "[weights/mismatch]"));
 }

@@ -1,60 +1,23 @@
 #include "whisper.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "s2s/nn/mel.h"
-#include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 #include "whisper_errors.h"
 
 namespace s2s::whisper {
-namespace {
-
-constexpr int64_t kTaps = 3;  // of both convolutions
-
-ConvSpec conv_spec(int64_t inputs, int64_t outputs, int64_t stride) {
-  return {.inputs = inputs,
-          .outputs = outputs,
-          .kernel = kTaps,
-          .stride = stride,
-          .left = 1,
-          .right = 1,
-          .form = {.trains = true},
-          .name = ""};
-}
-
-int64_t rounded_up(int64_t n, int64_t size) { return (n + size - 1) / size; }
-at::Tensor rounded_up(const at::Tensor& n, int64_t size) {
-  return at::floor_divide(n.to(at::kLong) + (size - 1), size);
-}
-
-}  // namespace
-
-WhisperStem::WhisperStem(int64_t num_mels, int64_t width)
-    : conv1_(conv_spec(num_mels, width, 1)), conv2_(conv_spec(width, width, 2)) {
-  register_block("conv1", conv1_);
-  register_block("conv2", conv2_);
-}
-
-WhisperStem::~WhisperStem() = default;
-
-at::Tensor WhisperStem::forward(const at::Tensor& mel_NFM) {
-  return at::gelu(conv2_(at::gelu(conv1_(mel_NFM)))).transpose(1, 2);
-}
 
 Whisper::Whisper(const WhisperOptions& options, const std::string& place, std::string weights_path)
     : options_(options),
       place_(place),
       weights_path_(std::move(weights_path)),
       outputs_(options.encoder_layers, place),
+      features_({options.sampling_rate, options.n_fft, options.hop_length, options.num_mel_bins}),
       stem_(options.num_mel_bins, options.d_model),
       norm_(options.d_model) {
-  register_buffer("window", stft_window_, /*persistent=*/false);
-  register_buffer("bank", bank_FN_, /*persistent=*/false);
+  register_block("features", features_);
   // A buffer because transformers does not train it either.
   register_buffer("encoder.embed_positions.weight", positions_TH_);
   register_block("encoder.stem", stem_);
@@ -68,28 +31,7 @@ Whisper::Whisper(const WhisperOptions& options, const std::string& place, std::s
 Whisper::~Whisper() = default;
 
 void Whisper::reset_buffers() {
-  stft_window_ = stft_window("hann", options_.n_fft, /*periodic=*/true);
-  MelBank bank{options_.sampling_rate, options_.n_fft, options_.num_mel_bins};
-  bank.high_hz = 8000;  // whatever the sample rate
-  bank_FN_ = mel_filterbank(bank);
   positions_TH_ = sinusoid_positions(options_.max_source_positions, options_.d_model);
-}
-
-int64_t Whisper::num_windows(int64_t num_samples) const {
-  return std::max<int64_t>(rounded_up(num_samples, options_.window_samples()), 1);
-}
-
-at::Tensor Whisper::mel_of(const at::Tensor& audio_BS, const at::Tensor& lengths_B) const {
-  const at::NoGradGuard no_grad;
-  const int64_t rows = audio_BS.size(0), window = options_.window_samples();
-  const int64_t windows = num_windows(audio_BS.size(1));
-  const at::Tensor valid_BS =
-      zero_beyond(audio_BS.to(at::kFloat), lengths_B.to(audio_BS.device()), 1);
-  const at::Tensor whole_BS =
-      at::constant_pad_nd(valid_BS, {0, windows * window - audio_BS.size(1)});
-  const at::Tensor mel_NMF = whisper_log_mel(whole_BS.reshape({rows * windows, window}),
-                                             stft_window_, bank_FN_, options_.hop_length);
-  return mel_NMF.reshape({rows, windows * options_.window_frames(), -1}).transpose(1, 2);
 }
 
 at::Tensor Whisper::encode(const at::Tensor& mel_BFM, const LayerOutputs& outputs) {
@@ -106,23 +48,21 @@ at::Tensor Whisper::encode(const at::Tensor& mel_BFM, const LayerOutputs& output
 }
 
 EncoderOutput Whisper::forward(const at::Tensor& audio_BS, const at::Tensor& lengths_B) {
-  const at::Tensor mel_BFM = mel_of(audio_BS, lengths_B);
-  const at::Tensor frames_B = rounded_up(rounded_up(lengths_B, options_.hop_length), 2);
+  const at::Tensor mel_BFM = features_.windows(audio_BS, lengths_B, options_.window_frames());
+  const at::Tensor frames_B = rounded_up(features_.frames(lengths_B), 2);
   const at::Tensor features_BTH = encode(mel_BFM, outputs_);
   return {features_BTH.narrow(1, 0, output_width(audio_BS.size(1))), frames_B, mel_BFM};
 }
 
 int64_t Whisper::output_frames(int64_t num_samples) const {
-  return rounded_up(rounded_up(std::max<int64_t>(num_samples, 0), options_.hop_length), 2);
+  return rounded_up(features_.frames(num_samples), 2);
 }
 
 double Whisper::forward_flops(int64_t rows, int64_t num_samples) {
   const int64_t frames = options_.max_source_positions;
-  const auto width = static_cast<double>(options_.d_model);
-  const double of_frame = 2 * static_cast<double>(options_.num_mel_bins) + width;
-  const double stem = 2 * static_cast<double>(kTaps * frames) * width * of_frame;
   const double layers = encoder_layers_flops(options_.layer(), outputs_.num_computed(), frames);
-  return static_cast<double>(rows * num_windows(num_samples)) * (stem + layers);
+  const int64_t windows = rows * features_.num_windows(num_samples, options_.window_frames());
+  return static_cast<double>(windows) * (stem_.flops(frames) + layers);
 }
 
 double Whisper::frame_rate_hz() const {
@@ -167,11 +107,12 @@ std::map<std::string, at::Tensor> Whisper::reference_outputs(
   const bool has_mel = given != inputs.end();
   const at::Tensor lengths_B = inputs.at(has_mel ? "mel_lengths" : "lengths");
   const at::Tensor mel_BFM =
-      has_mel ? given->second.to(at::kFloat) : mel_of(inputs.at("audio"), lengths_B);
+      has_mel ? given->second.to(at::kFloat)
+              : features_.windows(inputs.at("audio"), lengths_B, options_.window_frames());
   if (mel_BFM.size(2) == 0 || mel_BFM.size(2) % options_.window_frames() != 0) {
     throw window_error(mel_BFM.size(2), options_.window_frames());
   }
-  const at::Tensor mel_lengths_B = has_mel ? lengths_B : rounded_up(lengths_B, options_.hop_length);
+  const at::Tensor mel_lengths_B = has_mel ? lengths_B : features_.frames(lengths_B);
   LayerOutputs first(options_.encoder_layers, place_);
   first.select({0}, false);
   return {{"mel", mel_BFM},

@@ -10,23 +10,9 @@
 
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/model_capabilities.h"
-#include "s2s/nn/audio.h"
 #include "whisper_options.h"
 
 namespace s2s::whisper {
-
-/// Two convolutions, of which the second one halves the rate. [N, F, M] -> [N, M / 2, H].
-class WhisperStem : public BlockOf<> {
- public:
-  WhisperStem(int64_t num_mels, int64_t width);
-  ~WhisperStem() override;
-
- protected:
-  at::Tensor forward(const at::Tensor& mel_NFM) override;
-
- private:
-  StreamConv1d conv1_, conv2_;
-};
 
 class Whisper : public Encoder, public RunsReferences {
  public:
@@ -60,16 +46,14 @@ class Whisper : public Encoder, public RunsReferences {
   std::unique_ptr<WeightSource> initial_values() override;
 
  private:
-  int64_t num_windows(int64_t num_samples) const;
-  /// audio [B, S], lengths [B] -> mel [B, F, M] of all windows.
-  at::Tensor mel_of(const at::Tensor& audio_BS, const at::Tensor& lengths_B) const;
   /// mel [B, F, M] of whole windows -> [B, M / 2, H].
   at::Tensor encode(const at::Tensor& mel_BFM, const LayerOutputs& outputs);
 
   WhisperOptions options_;
   std::string place_, weights_path_;
   LayerOutputs outputs_;
-  at::Tensor stft_window_, bank_FN_, positions_TH_;
+  WhisperFeatures features_;
+  at::Tensor positions_TH_;
   WhisperStem stem_;
   std::vector<std::unique_ptr<EncoderLayer>> layers_;
   LayerNorm norm_;

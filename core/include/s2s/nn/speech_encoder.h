@@ -12,6 +12,7 @@
 #include "s2s/build_context.h"
 #include "s2s/config.h"
 #include "s2s/error.h"
+#include "s2s/nn/audio.h"
 #include "s2s/nn/transformer.h"
 #include "s2s/parallel/plan.h"
 
@@ -56,8 +57,10 @@ class LayerOutputs {
 
   using Layer = std::function<at::Tensor(int64_t index, const at::Tensor& x_BTH)>;
   using Last = std::function<at::Tensor(const at::Tensor& x_BTH)>;
-  /// Runs the layers and what follows the last one. -> [B, T, outputs side by side].
-  at::Tensor run(const at::Tensor& x_BTH, const Layer& layer, const Last& last) const;
+  /// Runs the layers and what follows the last one. `tap`: what follows a layer whose output is
+  /// asked for; null: nothing. -> [B, T, outputs side by side].
+  at::Tensor run(const at::Tensor& x_BTH, const Layer& layer, const Last& last,
+                 const Last& tap = {}) const;
 
  private:
   int64_t num_layers_;
@@ -75,6 +78,57 @@ void add_encoder_layers(const EncoderLayerSpec& spec, const std::string& path,
 /// Products of one row of T frames that go through such layers: 2 for each multiplication.
 double encoder_layers_flops(const EncoderLayerSpec& spec, int64_t num_layers, int64_t num_frames);
 
+/// Whisper's log-mel features. Shape letters: S samples, F mel bands, M mel frames.
+class WhisperFeatures : public Block {
+ public:
+  /// Sizes of the transform and of the features.
+  struct Sizes {
+    int64_t sample_rate_hz = 16000, n_fft = 400, hop_samples = 160, num_mels = 80;
+  };
+  explicit WhisperFeatures(const Sizes& sizes);
+  ~WhisperFeatures() override;
+  /// audio [B, S], lengths [B] -> [B, F, S / hop], without a gradient. What is beyond a row's
+  /// length counts as zeros, which are mirrored at the end of S.
+  at::Tensor operator()(const at::Tensor& audio_BS, const at::Tensor& lengths_B) const;
+  /// The same in windows of `window_frames` mel frames, of which each is computed by itself after
+  /// the audio is padded with zeros to whole windows, at least one. -> [B, F, M] of all windows.
+  at::Tensor windows(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
+                     int64_t window_frames) const;
+  /// Number of windows of so many samples.
+  int64_t num_windows(int64_t num_samples, int64_t window_frames) const;
+  /// Mel frames of so many samples, the last one begun.
+  int64_t frames(int64_t num_samples) const;
+  at::Tensor frames(const at::Tensor& lengths_B) const;
+
+ protected:
+  void reset_buffers() override;
+
+ private:
+  Sizes sizes_;
+  at::Tensor window_, bank_FN_;
+};
+
+/// Whisper's two convolutions, of which the second one halves the rate. Names: conv1, conv2.
+/// [N, F, M] -> [N, (M + 1) / 2, H].
+class WhisperStem : public BlockOf<> {
+ public:
+  WhisperStem(int64_t num_mels, int64_t width);
+  ~WhisperStem() override;
+  /// Floating-point operations for so many frames that come out.
+  double flops(int64_t num_frames) const;
+
+ protected:
+  at::Tensor forward(const at::Tensor& mel_NFM) override;
+
+ private:
+  int64_t num_mels_, width_;
+  StreamConv1d conv1_, conv2_;
+};
+
+/// n / size, rounded up.
+int64_t rounded_up(int64_t n, int64_t size);
+at::Tensor rounded_up(const at::Tensor& n, int64_t size);
+
 /// Positions of Whisper: sines in the first half of the channels, cosines in the second. [T, H].
 at::Tensor sinusoid_positions(int64_t num_frames, int64_t width);
 
@@ -88,5 +142,7 @@ Error encoder_sizes_error(const std::string& path, const std::string& problem);
 /// The activation that transformers calls so: gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish.
 /// Empty: another name.
 std::optional<Activation> activation_named(const std::string& name);
+/// The activation of x.
+at::Tensor apply_activation(const at::Tensor& x, Activation activation);
 
 }  // namespace s2s

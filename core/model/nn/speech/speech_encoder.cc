@@ -36,12 +36,13 @@ int64_t LayerOutputs::num_computed() const {
   return has_final_ || selected_.empty() ? num_layers_ : *selected_.rbegin() + 1;
 }
 
-at::Tensor LayerOutputs::run(const at::Tensor& x_BTH, const Layer& layer, const Last& last) const {
+at::Tensor LayerOutputs::run(const at::Tensor& x_BTH, const Layer& layer, const Last& last,
+                             const Last& tap) const {
   std::vector<at::Tensor> outputs;
   at::Tensor x = x_BTH;
   for (int64_t i = 0; i < num_computed(); ++i) {
     x = layer(i, x);
-    if (selected_.contains(i)) outputs.push_back(x);
+    if (selected_.contains(i)) outputs.push_back(tap ? tap(x) : x);
   }
   if (has_final_) outputs.push_back(last(x));
   return outputs.size() == 1 ? outputs.front() : at::cat(outputs, -1);
@@ -109,6 +110,20 @@ std::optional<Activation> activation_named(const std::string& name) {
   if (name == "relu") return Activation::kRelu;
   if (name == "silu" || name == "swish") return Activation::kSilu;
   return std::nullopt;
+}
+
+at::Tensor apply_activation(const at::Tensor& x, Activation activation) {
+  switch (activation) {
+    case Activation::kGelu:
+      return at::gelu(x);
+    case Activation::kGeluTanh:
+      return at::gelu(x, "tanh");
+    case Activation::kRelu:
+      return at::relu(x);
+    case Activation::kSilu:
+      return at::silu(x);
+  }
+  return x;
 }
 
 }  // namespace s2s
