@@ -111,7 +111,7 @@ TEST_CASE("outputs of layers are transformers' hidden states") {
     const at::Tensor own = features_of(*plugins.ready(tiny("wav2vec2", is_large)), audio_BS);
     CHECK(distance(all.slice(2, 32), own) < 1e-6);
     const at::Tensor last = all.slice(2, 16, 32);
-    // The form with norms first has one more behind its last layer.
+    // The form with norms first has one more after its last layer.
     CHECK(distance(is_large ? at::layer_norm(last, {16}) : last, own) < 1e-5);
   }
   const auto id = [&](const std::vector<int64_t>& layers) {

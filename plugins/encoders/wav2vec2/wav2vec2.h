@@ -24,7 +24,7 @@ class Wav2Vec2 : public Encoder, public RunsReferences {
   int64_t output_width(int64_t num_samples) const override { return options_.frames(num_samples); }
   int64_t output_dim() const override { return options_.hidden_size * outputs_.count(); }
   /// Outputs of layers are transformers' hidden_states; the form with norms first has a last norm
-  /// behind them.
+  /// after them.
   void select_outputs(const std::vector<int64_t>& layers, bool final_output) override {
     outputs_.select(layers, final_output);
   }
@@ -35,7 +35,7 @@ class Wav2Vec2 : public Encoder, public RunsReferences {
   std::unique_ptr<EncoderStream> open_stream(int64_t batch_size) override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
   NameMap checkpoint_names() const override;
-  /// Inputs: audio [B, S], lengths. Outputs: normalised [B, S], conv_features [B, T, C] of the
+  /// Inputs: audio [B, S], lengths. Outputs: `normalised` [B, S], conv_features [B, T, C] of the
   /// convolutions, layer_1 (after the first layer), features, lengths.
   std::map<std::string, at::Tensor> reference_outputs(
       const std::map<std::string, at::Tensor>& inputs, bool training) override;

@@ -74,7 +74,7 @@ void Wav2Vec2Options::visit(OptionVisitor& v) {
   v("layer_norm_eps", layer_norm_eps, "epsilon of the layer norms", at_least(0));
   visit_convolutions(*this, v);
   v("do_stable_layer_norm", do_stable_layer_norm,
-    "norms before attention and feed-forward, and after the last layer; false: behind them");
+    "norms before attention and feed-forward, and after the last layer; false: after them");
   if (family == Family::kHubert) {
     v("feat_proj_layer_norm", feat_proj_layer_norm, "a norm before the projection of features");
   }
