@@ -197,6 +197,12 @@ TEST_CASE("whisper refuses files that do not fit, with one message") {
   CHECK(has(with("preprocessor_config.json", R"("chunk_length": 1)", R"("chunk_length": 30)"),
             "chunk_length"));
   CHECK(has(with("preprocessor_config.json", R"("dither": 0.0)", R"("dither": 0.1)"), "dither"));
+  // A key that no class of the family has, and a value that the configuration changes.
+  CHECK(with("config.json", type, type + R"(, "favorite_color": "red")") == "no error");
+  REQUIRE(plugins.warnings.size() == 1);
+  CHECK(has(plugins.warnings[0], "favorite_color"));
+  plugins.create(source.options(R"(, "dropout": 0.5)"));
+  CHECK(has(plugins.warnings.back(), "model.encoder.dropout: 0.5"));
   const auto loading = [&] { return message_of([&] { plugins.ready(source.options()); }); };
   CHECK(has(loading(), "[weights/unreadable]"));  // there are no weights yet
   const TensorMap good = source.weights;
