@@ -194,8 +194,8 @@ TEST_CASE("whisper refuses files that do not fit, with one message") {
   CHECK(has(with("config.json", "{", "["), "[weights/json]"));
   CHECK(has(with("preprocessor_config.json", R"("feature_size": 12)", R"("feature_size": 80)"),
             "12, the num_mel_bins of config.json"));
-  CHECK(has(with("preprocessor_config.json", R"("chunk_length": 1)", R"("chunk_length": 30)"),
-            "chunk_length"));
+  CHECK(with("preprocessor_config.json", R"("chunk_length": 1)", R"("chunk_length": 30)") ==
+        "no error");  // a model for shorter windows
   CHECK(has(with("preprocessor_config.json", R"("dither": 0.0)", R"("dither": 0.1)"), "dither"));
   // A key that no class of the family has, and a value that the configuration changes.
   CHECK(with("config.json", type, type + R"(, "favorite_color": "red")") == "no error");
