@@ -171,8 +171,8 @@ TEST_CASE("mimi refuses what does not fit, and tells of random weights") {
                        doctest::Contains("cannot decode code 4"), Error);
   const Component<Codec>& component = host.plugins.registries().get<Codec>("mimi");
   for (const char* config :
-       {R"({"model_type": "mimi", "pad_mode": "reflect"})", R"({"model_type": "encodec"})",
-        R"({"model_type": "mimi", "trim_right_ratio": 0.5})",
+       {R"({"model_type": "mimi", "audio_channels": 2})", R"({"model_type": "encodec"})",
+        R"({"model_type": "mimi", "no_such_key": 0.5})",
         R"({"model_type": "mimi", "rope_parameters": {"rope_type": "yarn"}})"}) {
     CHECK_THROWS_WITH_AS(component.translate(parse_json(config, "config.json")),
                          doctest::Contains("config.json"), Error);

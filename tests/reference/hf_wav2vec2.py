@@ -9,7 +9,8 @@ that of preprocessor_config.json. Random weights, fixed by seeds.
   weights/*             the state dict, under the names of files; case "hubert_base" has torch's
                         older names of a normed weight, and a prefix
   input/audio [B,S]     noise around 0.3; lengths [B]
-  output/normalised     the extractor's values of each row alone, [B,S], zeros behind it
+  output/normalised     the extractor's values of each row alone, [B,S], zeros after it; of
+                        wav2vec2, because files stay small
   output/conv_features  of the convolutions, [B,T,C]
   output/features       last_hidden_state [B,T,H]; lengths [B]
   output/layer_1        hidden_states[1]
@@ -98,10 +99,12 @@ def write_case(out, name):
     tensors = names_of(model, kind, name == "hubert_base")
     tensors |= {
         "input/audio": audio, "input/lengths": torch.tensor(LENGTHS),
-        "output/normalised": values.input_values, "output/conv_features": conv,
+        "output/conv_features": conv,
         "output/features": given.last_hidden_state, "output/layer_1": given.hidden_states[1],
         "output/lengths": lengths,
     }
+    if kind == "wav2vec2":
+        tensors["output/normalised"] = values.input_values
     with tempfile.TemporaryDirectory() as folder:
         model.config.save_pretrained(folder)
         extractor.save_pretrained(folder)

@@ -15,7 +15,6 @@
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/model_capabilities.h"
-#include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 #include "weights/shape_text.h"
@@ -25,52 +24,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kHalfTolerance = 0.05;
-
-/// Every other output of a codec's file. `codes`: those to decode.
-void compare_codec_parts(const CompareJob& job, RunsReferences& codec, const at::Tensor& codes_BKT,
-                         Comparison& comparison) {
-  TensorMap inputs = {{"codes", codes_BKT}};
-  for (const auto& [name, tensor] : job.reference.inputs) {
-    inputs[name] = tensor.to(job.settings.device);
-  }
-  const TensorMap actual = codec.reference_outputs(inputs, /*training=*/false);
-  for (const auto& [name, expected] : job.reference.outputs) {
-    if (name == "codes") continue;
-    const auto it = actual.find(name);
-    at::Tensor ours = it == actual.end() ? at::Tensor() : it->second;
-    // Mono audio is [B, S] or [B, 1, S].
-    if (ours.defined() && ours.dim() == 2 && expected.dim() == 3) ours = ours.unsqueeze(1);
-    comparison.add("output/" + name, ours, expected);
-  }
-}
-
-void compare_codec(const CompareJob& job, Comparison& comparison) {
-  const at::NoGradGuard no_grad;
-  const ReferenceFile& file = job.reference;
-  const std::unique_ptr<Codec> codec = build_from_reference<Codec>(job);
-  codec->materialize(job.settings.device, at::kFloat, 0);  // codecs always run in float32
-  load_weights(*codec, codec->checkpoint_names(), file.weights, file.path);
-  codec->train(false);
-  const at::Tensor audio = file.input("audio").to(job.settings.device);
-  const bool has_channel = audio.dim() == 3 && audio.size(1) == 1;
-  const auto [codes_BKT, lengths_B] = codec->encode(has_channel ? audio.squeeze(1) : audio,
-                                                    file.input("lengths").to(job.settings.device));
-  const at::Tensor lengths = file.output("lengths").defined() ? file.output("lengths") : lengths_B;
-  const at::Tensor codes = file.output("codes");
-  if (codes.defined()) {
-    comparison.add("output/codes", codes_BKT, codes,
-                   length_mask(lengths.cpu(), codes.size(2)).unsqueeze(1));
-  }
-  // Decode the reference codes: a code of ours at a rounding boundary would fail the decoder test.
-  const at::Tensor from = codes.defined() ? codes.to(job.settings.device) : codes_BKT;
-  if (auto* const runs = dynamic_cast<RunsReferences*>(codec.get())) {
-    compare_codec_parts(job, *runs, from, comparison);
-    return;
-  }
-  comparison.add("output/lengths", lengths_B, file.output("lengths"));
-  if (!file.output("audio").defined()) return;
-  comparison.add("output/audio", codec->decode(from), file.output("audio"));
-}
 
 struct Run {
   const char* kind;

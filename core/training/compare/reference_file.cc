@@ -62,6 +62,14 @@ void add_preprocessor(const SafetensorsFile& file, ReferenceFile& reference) {
   reference.options["preprocessor"] = parse_json(it->second, file.path() + " (preprocessor)");
 }
 
+std::optional<int64_t> optional_count(const SafetensorsFile& file, const std::string& key) {
+  const auto it = file.metadata().find(key);
+  if (it == file.metadata().end()) return {};
+  const auto value = read_number<int64_t>(it->second);
+  if (value && *value >= 1) return *value;
+  throw reference_metadata_error(file.path(), key, it->second, "a number of at least 1");
+}
+
 /// One tensor's entry in the metadata `drawn` or `sampled`, {NAME: {"seed", "shape", ...}}.
 struct Entry {
   const SafetensorsFile& file;
@@ -226,6 +234,7 @@ ReferenceFile read_reference(const std::string& path) {
   reference.after = read_after(file);
   reference.sampled = read_sampled(file);
   reference.bfloat16 = read_rounding(file);
+  reference.first_books = optional_count(file, "first_books");
   return reference;
 }
 

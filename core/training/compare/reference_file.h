@@ -43,6 +43,7 @@ struct ReferenceFile {
   std::map<int64_t, TensorMap> after;            // optimizer steps done -> weights
   std::map<std::string, SampledTensor> sampled;  // by name in the file: "grad/NAME"
   std::optional<RoundingReference> bfloat16;
+  std::optional<int64_t> first_books;  // of a codec: how many audio_first_books were decoded from
 
   /// Errors: [reference/no-input].
   const at::Tensor& input(const std::string& tensor) const;

@@ -10,45 +10,37 @@
 
 #include "mimi_layers.h"
 #include "mimi_quantizer.h"
-#include "s2s/kinds/codec.h"
 #include "s2s/kinds/model_capabilities.h"
+#include "s2s/nn/frame_codec.h"
 
 namespace s2s::mimi {
 
-class Mimi : public Codec, public RunsReferences, public HasForeignClass {
+class Mimi : public FrameCodec, public RunsReferences, public HasForeignClass {
  public:
   Mimi(const MimiOptions& options, std::string weights_path);
   ~Mimi() override;
 
   CodecShape shape() const override;
-  std::pair<at::Tensor, at::Tensor> encode(const at::Tensor& audio_BS,
-                                           const at::Tensor& lengths_B) override;
-  /// Errors: [codec/code-range] on a CPU.
-  at::Tensor decode(const at::Tensor& codes_BKT) override;
-  std::unique_ptr<CodecStream> open_stream(int64_t batch_size) override;
-  /// The stream returns the codes of a frame when all its samples are there.
-  std::unique_ptr<CodecEncoderStream> open_encoder_stream(int64_t batch_size) override;
-  /// The codes of the last frame of two seconds of zeros.
-  at::Tensor silence_codes() override;
   /// transformers' names; also inside Moshi's and CSM's.
   NameMap checkpoint_names() const override;
   Config hf_config() const override { return mimi_to_hf(options_); }
-  /// Inputs: audio [B, S] of whole frames, codes [B, K, T]. Outputs: latents [B, H, T], codes,
-  /// audio.
+  /// Inputs: audio [B, S], lengths [B], codes [B, K, T] and first_books, a number. Outputs: latents
+  /// and quantized [B, H, T], codes, lengths, audio, and audio_first_books of the first books.
   std::map<std::string, at::Tensor> reference_outputs(
       const std::map<std::string, at::Tensor>& inputs, bool training) override;
 
  protected:
   std::unique_ptr<WeightSource> initial_values() override;
+  at::Tensor encode_piece(const at::Tensor& audio_BS, StreamState& state,
+                          bool is_last) const override;
+  at::Tensor decode_piece(const at::Tensor& codes_BKT, StreamState& state,
+                          bool is_last) const override;
 
  private:
-  class Listener;
-  class Speaker;
-  /// Whole frames of audio [B, S] -> latents [B, H, T].
-  at::Tensor latents(const at::Tensor& audio_BS, StreamState& state) const;
-  /// codes [B, K, T] -> audio [B, S].
-  at::Tensor speak(const at::Tensor& codes_BKT, StreamState& state) const;
-  at::Device device();
+  /// audio [B, S] -> [B, H, T], before they are quantized.
+  at::Tensor latents(const at::Tensor& audio_BS, StreamState& state, bool is_last) const;
+  /// Sums of entries [B, H, T] -> audio [B, S].
+  at::Tensor spoken(const at::Tensor& quantized_BHT, StreamState& state, bool is_last) const;
 
   MimiOptions options_;
   std::string weights_path_;

@@ -7,13 +7,6 @@ Error sizes_error(const std::string& path, const std::string& problem) {
                       path + ": " + problem + "\n  expected: the sizes of a config.json of Mimi");
 }
 
-Error code_error(int64_t code, int64_t codebook_size) {
-  return data_error("codec/code-range", "cannot decode code " + std::to_string(code) +
-                                            "\n  expected: 0 to " +
-                                            std::to_string(codebook_size - 1) +
-                                            "; control codes are replaced by silence_codes first");
-}
-
 Error kyutai_error(const std::string& path, const std::vector<std::string>& problems) {
   std::string list;
   for (const std::string& problem : problems) list += "\n  " + problem;

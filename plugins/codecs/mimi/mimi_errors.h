@@ -1,7 +1,6 @@
 #pragma once
 // Errors of this codec. `path` names the codec's options in the config ("model.codec").
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,8 +10,6 @@ namespace s2s::mimi {
 
 /// [codec/mimi-sizes]: sizes of the options do not fit together.
 Error sizes_error(const std::string& path, const std::string& problem);
-/// [codec/code-range]: a code is not in the codebooks.
-Error code_error(int64_t code, int64_t codebook_size);
 /// [codec/mimi-weights]: weights under Kyutai's names are missing or have another shape.
 Error kyutai_error(const std::string& path, const std::vector<std::string>& problems);
 /// A warning, [codec/untrained]: the codec has random weights.

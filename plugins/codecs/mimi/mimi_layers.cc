@@ -9,7 +9,14 @@ namespace s2s::mimi {
 namespace {
 
 at::Tensor linear(const at::Tensor& x, const StoredWeight& weight) {
-  return at::linear(x, weight.value());
+  return at::linear(x, weight.value(),
+                    weight.bias.defined() ? std::optional(weight.bias) : std::nullopt);
+}
+
+at::Tensor activated(const at::Tensor& x, const std::string& name) {
+  if (name == "relu") return at::relu(x);
+  if (name == "silu") return at::silu(x);
+  return at::gelu(x, name == "gelu_new" ? "tanh" : "none");
 }
 
 }  // namespace
@@ -18,11 +25,14 @@ struct MimiTransformer::Layer : Block {
   explicit Layer(const MimiOptions& o)
       : norm({o.hidden_size}, 0, o.hidden_size),
         mlp_norm({o.hidden_size}, 0, o.hidden_size),
-        q({o.num_attention_heads * o.width_of_head(), o.hidden_size}, o.hidden_size, 0),
-        k({o.num_key_value_heads * o.width_of_head(), o.hidden_size}, o.hidden_size, 0),
-        v({o.num_key_value_heads * o.width_of_head(), o.hidden_size}, o.hidden_size, 0),
+        q({o.num_attention_heads * o.width_of_head(), o.hidden_size}, o.hidden_size,
+          o.attention_bias ? o.num_attention_heads * o.width_of_head() : 0),
+        k({o.num_key_value_heads * o.width_of_head(), o.hidden_size}, o.hidden_size,
+          o.attention_bias ? o.num_key_value_heads * o.width_of_head() : 0),
+        v({o.num_key_value_heads * o.width_of_head(), o.hidden_size}, o.hidden_size,
+          o.attention_bias ? o.num_key_value_heads * o.width_of_head() : 0),
         out({o.hidden_size, o.num_attention_heads * o.width_of_head()},
-            o.num_attention_heads * o.width_of_head(), 0),
+            o.num_attention_heads * o.width_of_head(), o.attention_bias ? o.hidden_size : 0),
         fc1({o.intermediate_size, o.hidden_size}, o.hidden_size, 0),
         fc2({o.hidden_size, o.intermediate_size}, o.intermediate_size, 0),
         scale({o.hidden_size}, 0, 0, {}, "scale"),
@@ -85,6 +95,7 @@ at::Tensor MimiTransformer::attend(const Layer& layer, const at::Tensor& x_BTH,
 at::Tensor MimiTransformer::push(const at::Tensor& x_BHT, StreamState& state) const {
   int64_t& begin = state.count(*this);
   const int64_t count = x_BHT.size(2);
+  if (count == 0) return x_BHT;
   RotarySpec rotary;
   rotary.theta = options_.rope_theta;
   const at::Tensor inv_freq = rotary_inv_freq(rotary, options_.width_of_head()).to(x_BHT.device());
@@ -99,7 +110,8 @@ at::Tensor MimiTransformer::push(const at::Tensor& x_BHT, StreamState& state) co
   for (const auto& layer : layers_) {
     x_BTH =
         x_BTH + attend(*layer, normed(layer->norm), angles, begin, state) * layer->scale.value();
-    const at::Tensor inner = at::gelu(linear(normed(layer->mlp_norm), layer->fc1));
+    const at::Tensor inner =
+        activated(linear(normed(layer->mlp_norm), layer->fc1), options_.hidden_act);
     x_BTH = x_BTH + linear(inner, layer->fc2) * layer->mlp_scale.value();
   }
   begin += count;

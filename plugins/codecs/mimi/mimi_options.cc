@@ -43,12 +43,33 @@ void MimiOptions::visit(OptionVisitor& v) {
   v("norm_eps", norm_eps, "epsilon of the norms", at_least(0));
   v("rope_theta", rope_theta, "base of the rotary angles", at_least(1));
   v("sliding_window", sliding_window, "frames that a frame sees, including its own", at_least(1));
+  v("use_causal_conv", use_causal_conv, "convolutions see no later sample");
+  v("use_conv_shortcut", use_conv_shortcut, "residual blocks have a convolution as shortcut");
+  v("pad_mode", pad_mode, "what convolutions see before and after the audio",
+    one_of({"constant", "reflect", "replicate"}));
+  v("trim_right_ratio", trim_right_ratio,
+    "share of a transposed convolution's overlap that is cut at the end", between(0, 1));
+  v("hidden_act", hidden_act, "activation of the transformers' MLPs",
+    one_of({"gelu", "gelu_new", "relu", "silu"}));
+  v("attention_bias", attention_bias, "attention's projections have biases");
 }
 
-int64_t MimiOptions::hop() const {
-  int64_t hop = 1;
-  for (const int64_t ratio : upsampling_ratios) hop *= ratio;
-  return hop;
+int64_t MimiOptions::hop() const { return seanet_hop(upsampling_ratios); }
+
+SeanetSpec MimiOptions::seanet() const {
+  return {.hidden_size = hidden_size,
+          .num_filters = num_filters,
+          .num_residual_layers = num_residual_layers,
+          .upsampling_ratios = upsampling_ratios,
+          .kernel_size = kernel_size,
+          .last_kernel_size = last_kernel_size,
+          .residual_kernel_size = residual_kernel_size,
+          .dilation_growth_rate = dilation_growth_rate,
+          .compress = compress,
+          .use_causal_conv = use_causal_conv,
+          .use_conv_shortcut = use_conv_shortcut,
+          .padding = edge_padding(pad_mode),
+          .trim_right_ratio = trim_right_ratio};
 }
 
 int64_t MimiOptions::latent_stride() const {
@@ -113,9 +134,7 @@ bool is_ignored(const std::string& key) {
 
 /// Keys that must have this value.
 const std::map<std::string, std::string>& fixed_keys() {
-  static const std::map<std::string, std::string> kFixed = {
-      {"use_causal_conv", "true"}, {"pad_mode", "constant"}, {"use_conv_shortcut", "false"},
-      {"hidden_act", "gelu"},      {"audio_channels", "1"},  {"attention_bias", "false"}};
+  static const std::map<std::string, std::string> kFixed = {{"audio_channels", "1"}};
   return kFixed;
 }
 
@@ -163,8 +182,6 @@ Config mimi_from_hf(const Config& foreign) {
       options["frame_rate"] = value;
     } else if (key == "rope_parameters") {
       read_rope(place, value, options);
-    } else if (key == "trim_right_ratio" && value.as_double(key) == 1) {
-      continue;
     } else if (fixed != fixed_keys().end() && fixed->second == text_of(value)) {
       continue;
     } else if (fixed == fixed_keys().end() && known.count(key) != 0) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "s2s/nn/seanet.h"
 #include "s2s/options.h"
 
 namespace s2s::mimi {
@@ -38,6 +39,12 @@ struct MimiOptions {
   double norm_eps = 1e-5;
   double rope_theta = 10000;
   int64_t sliding_window = 250;
+  bool use_causal_conv = true;
+  bool use_conv_shortcut = false;
+  std::string pad_mode = "constant";
+  double trim_right_ratio = 1;
+  std::string hidden_act = "gelu";
+  bool attention_bias = false;
 
   void visit(OptionVisitor& v);
   /// The first books of each frame, which encode and decode use.
@@ -48,6 +55,8 @@ struct MimiOptions {
   /// Their frames in a frame of codes; 1: nothing is down-sampled.
   int64_t latent_stride() const;
   int64_t frame_samples() const { return hop() * latent_stride(); }
+  /// The convolutions.
+  SeanetSpec seanet() const;
 };
 
 /// Errors: [codec/mimi-sizes], all findings together.

@@ -31,7 +31,8 @@ at::Tensor Codebook::entries() const {
   return embed_sum_ / cluster_usage_.clamp_min(kLeastUsage).unsqueeze(1);
 }
 
-ResidualQuantizer::ResidualQuantizer(const MimiOptions& options, int64_t books) {
+ResidualQuantizer::ResidualQuantizer(const MimiOptions& options, int64_t books)
+    : width_(options.hidden_size) {
   const int64_t inner = options.vector_quantization_hidden_dimension, outer = options.hidden_size;
   if (inner != outer) {
     input_proj_ = std::make_unique<StoredWeight>(std::vector<int64_t>{inner, outer, 1}, outer, 0);
@@ -54,6 +55,9 @@ std::vector<at::Tensor> ResidualQuantizer::entries(int64_t books) const {
 }
 
 at::Tensor ResidualQuantizer::encode(const at::Tensor& latents_BHT, int64_t books) const {
+  if (latents_BHT.size(2) == 0) {
+    return latents_BHT.new_empty({latents_BHT.size(0), books, 0}, at::kLong);
+  }
   const at::Tensor inner_BDT =
       input_proj_ ? at::conv1d(latents_BHT, input_proj_->value()) : latents_BHT;
   return residual_codes(inner_BDT.transpose(1, 2), entries(books), EntryDistance::kCdist)
@@ -64,6 +68,10 @@ at::Tensor ResidualQuantizer::decode(const at::Tensor& codes_BKT) const {
   const at::Tensor sum_BDT =
       sum_of_entries(codes_BKT.transpose(1, 2), entries(codes_BKT.size(1))).transpose(1, 2);
   return output_proj_ ? at::conv1d(sum_BDT, output_proj_->value()) : sum_BDT;
+}
+
+at::Tensor ResidualQuantizer::none(int64_t batch_size) const {
+  return at::zeros({batch_size, width_, 0}, books_.front()->entries().options());
 }
 
 SplitQuantizer::SplitQuantizer(const MimiOptions& options)
@@ -83,6 +91,7 @@ at::Tensor SplitQuantizer::encode(const at::Tensor& latents_BHT, int64_t books) 
 }
 
 at::Tensor SplitQuantizer::decode(const at::Tensor& codes_BKT) const {
+  if (codes_BKT.size(2) == 0) return semantic_.none(codes_BKT.size(0));
   const at::Tensor semantic_BHT = semantic_.decode(codes_BKT.narrow(1, 0, semantic_books_));
   const int64_t acoustic = codes_BKT.size(1) - semantic_books_;
   if (acoustic == 0) return semantic_BHT;

@@ -34,10 +34,13 @@ class ResidualQuantizer : public Block {
   at::Tensor encode(const at::Tensor& latents_BHT, int64_t books) const;
   /// codes [B, K, T] of the first books -> [B, H, T].
   at::Tensor decode(const at::Tensor& codes_BKT) const;
+  /// The sum of no frames, [B, H, 0].
+  at::Tensor none(int64_t batch_size) const;
 
  private:
   std::vector<at::Tensor> entries(int64_t books) const;
 
+  int64_t width_;
   std::unique_ptr<StoredWeight> input_proj_, output_proj_;  // null where the widths are equal
   std::vector<std::unique_ptr<Codebook>> books_;
 };

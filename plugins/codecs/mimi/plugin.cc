@@ -1,7 +1,5 @@
 #include "s2s/plugin.h"
 
-#include <filesystem>
-
 #include "mimi.h"
 #include "mimi_errors.h"
 #include "s2s/nn/decoder_options.h"
@@ -10,17 +8,9 @@
 namespace s2s::mimi {
 namespace {
 
-/// A file with weights alone gives no sizes. A path that is missing is read as a folder, which
-/// reports it.
-bool is_folder(const Config& node, const ModelContext& context) {
-  const Config* const path = node.find("path");
-  if (path == nullptr || !path->is_scalar() || path->is_null()) return true;
-  return !std::filesystem::is_regular_file(resolve_path(path->text(), context.base_dir));
-}
-
 std::unique_ptr<Codec> create(const Config& node, const ModelContext& context) {
   const Config config =
-      is_folder(node, context) ? with_folder_config(node, context, mimi_from_hf) : node;
+      has_folder_config(node, context) ? with_folder_config(node, context, mimi_from_hf) : node;
   const auto options = read_options<MimiOptions>(config, context.path);
   check(options, context.path);
   if (!options.path && context.warn) context.warn(untrained(context.path));

@@ -22,8 +22,16 @@ class StreamState {
   at::Tensor& kept(const Block& layer, int what = 0) { return tensors_[{&layer, what}]; }
   /// A count of a layer, 0 at first.
   int64_t& count(const Block& layer) { return counts_[&layer]; }
+  /// How many of the newest positions are no audio of their row, [B] int64; undefined: none. A
+  /// convolution sees its padding there, as if the row ended before. Set it for each piece.
+  at::Tensor& surplus_B() { return surplus_B_; }
+  /// With the last piece, strided convolutions go on into their padding until their outputs cover
+  /// all positions, as those of transformers' codecs do. False at first.
+  bool& completes() { return completes_; }
 
  private:
+  at::Tensor surplus_B_;
+  bool completes_ = false;
   std::map<std::pair<const Block*, int>, at::Tensor> tensors_;
   std::map<const Block*, int64_t> counts_;
 };
@@ -54,6 +62,12 @@ class StoredWeight : public Block {
   int64_t fan_in_, num_biases_;
   WeightForm form_;
   at::Tensor weight_, length_;  // length_: of each slice, when normed
+  /// Of a frozen weight, computed once.
+  struct Computed {
+    at::Tensor weight, length, value;
+    int64_t weight_version = 0, length_version = 0;
+  };
+  mutable Computed computed_;
 };
 
 /// Computes a stream piece by piece.
@@ -90,7 +104,11 @@ class StreamConv1d : public AudioLayer {
   at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
 
  private:
+  /// The audio of each row, and after it what a convolution of the row alone would see.
+  at::Tensor ended(const at::Tensor& x_BCT, const at::Tensor& surplus_B) const;
   at::Tensor padded_front(const at::Tensor& x_BCT) const;
+  /// Reflections of audio that is shorter than they are, which zeros continue.
+  at::Tensor reflected_briefly(const at::Tensor& x_BCT, int64_t right) const;
   at::Tensor padded_back(const at::Tensor& x_BCT, const at::Tensor& newest) const;
 
   ConvSpec spec_;
@@ -144,8 +162,8 @@ class AudioStack : public AudioLayer {
  public:
   explicit AudioStack(std::string prefix) : prefix_(std::move(prefix)) {}
   ~AudioStack() override;
-  /// Adds a layer to the end.
-  void add(std::unique_ptr<AudioLayer> layer);
+  /// Adds a layer to the end. `name`: instead of the numbered one.
+  void add(std::unique_ptr<AudioLayer> layer, const std::string& name = "");
   at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
 
  private:
@@ -160,8 +178,8 @@ class ResidualUnit : public AudioLayer {
   /// `prefix`: names of the layers of the stack ("block.").
   explicit ResidualUnit(std::string prefix, std::unique_ptr<AudioLayer> shortcut = nullptr);
   ~ResidualUnit() override;
-  /// Adds a layer to the end of the stack.
-  ResidualUnit& add(std::unique_ptr<AudioLayer> layer);
+  /// Adds a layer to the end of the stack. `name`: instead of the numbered one.
+  ResidualUnit& add(std::unique_ptr<AudioLayer> layer, const std::string& name = "");
   at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
 
  private:
@@ -169,10 +187,12 @@ class ResidualUnit : public AudioLayer {
   std::unique_ptr<AudioLayer> shortcut_;
 };
 
-/// x + lstm(x) over positions, as EnCodec has it; [B, C, T] -> [B, C, T]. Names are torch's.
+/// x + lstm(x) over positions; [B, C, T] -> [B, C, T]. Names are torch's, after
+/// `prefix`.
 class StreamLstm : public AudioLayer {
  public:
-  StreamLstm(int64_t channels, int64_t num_layers, const WeightForm& form = {});
+  StreamLstm(int64_t channels, int64_t num_layers, const WeightForm& form = {},
+             const std::string& prefix = "");
   ~StreamLstm() override;
   at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
 
@@ -184,9 +204,9 @@ class StreamLstm : public AudioLayer {
   std::vector<at::Tensor> weights_;  // of each layer: input, hidden, their biases
 };
 
-/// How the distance to the entries of a codebook is computed: by LibTorch's cdist, or as |x|^2 +
-/// |e|^2 - 2 x e. Both round differently.
-enum class EntryDistance { kCdist, kExpanded };
+/// How the distance to the entries of a codebook is computed: by LibTorch's cdist, as |x|^2 +
+/// |e|^2 - 2 x e, or as |x|^2 - 2 x e + |e|^2. All round differently.
+enum class EntryDistance { kCdist, kExpanded, kProductFirst };
 
 /// The nearest entry of a codebook [V, D] for latents [N, D] -> [N] int64.
 at::Tensor nearest_entry(const at::Tensor& latents_ND, const at::Tensor& entries_VD,

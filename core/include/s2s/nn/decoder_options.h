@@ -129,4 +129,8 @@ Config decoder_to_hf(const Config& options, const std::string& model_type,
 Config with_folder_config(const Config& node, const BuildContext& context,
                           Config (*translate)(const Config& foreign));
 
+/// False where `path` names a file, which has weights and no config.json. A path that is missing is
+/// taken for a folder, which with_folder_config reports.
+bool has_folder_config(const Config& node, const BuildContext& context);
+
 }  // namespace s2s

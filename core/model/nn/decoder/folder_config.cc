@@ -59,17 +59,24 @@ void tell_of_unknown_keys(const std::vector<std::string>& keys, const std::strin
                (keys.size() == 1 ? "it" : "them"));
 }
 
-}  // namespace
-
-namespace {
+/// What a folder holds.
+struct Folder {
+  std::string path;
+  Config foreign;
+  bool is_language_model;
+};
 
 /// `node` and the translated keys of the folder that its `path` names.
-Config joined_with_folder(const Config& node, const Config& foreign, const std::string& folder,
-                          const BuildContext& context, Config (*translate)(const Config& foreign)) {
+Config joined_with_folder(const Config& node, const Folder& holds, const BuildContext& context,
+                          Config (*translate)(const Config& foreign)) {
+  const auto& [folder, foreign, is_language_model] = holds;
   const UnknownKeys unknown;
   Config merged = translate(foreign);
   if (context.warn) {
     tell_of_unknown_keys(unknown.names(), folder, context);
+    if (is_language_model && foreign.find("text_config") != nullptr) {
+      tell_of_unused_parts(foreign, folder, context);
+    }
     tell_of_other_values(node, merged, folder, context);
   }
   for (const auto& [key, value] : node.entries()) merged[key] = value;
@@ -89,11 +96,7 @@ Config with_folder_config(const Config& node, const BuildContext& context,
   const std::string folder =
       resolve_path(path->as_string(context.path + ".path"), context.base_dir);
   const Config foreign = read_json((std::filesystem::path(folder) / "config.json").string());
-  Config merged = joined_with_folder(node, foreign, folder, context, translate);
-  if (context.warn && foreign.find("text_config") != nullptr) {
-    tell_of_unused_parts(foreign, folder, context);
-  }
-  return merged;
+  return joined_with_folder(node, {folder, foreign, true}, context, translate);
 }
 
 Config with_encoder_folder(const Config& node, const BuildContext& context,
@@ -110,7 +113,13 @@ Config with_encoder_folder(const Config& node, const BuildContext& context,
   Config foreign = read_json((folder / "config.json").string());
   const std::filesystem::path front_end = folder / "preprocessor_config.json";
   if (std::filesystem::exists(front_end)) foreign["preprocessor"] = read_json(front_end.string());
-  return joined_with_folder(node, foreign, folder.string(), context, translate);
+  return joined_with_folder(node, {folder.string(), foreign, false}, context, translate);
+}
+
+bool has_folder_config(const Config& node, const BuildContext& context) {
+  const Config* const path = node.find("path");
+  if (path == nullptr || !path->is_scalar() || path->is_null()) return true;
+  return !std::filesystem::is_regular_file(resolve_path(path->text(), context.base_dir));
 }
 
 }  // namespace s2s

@@ -35,8 +35,9 @@ at::Tensor Snake::push(const at::Tensor& x_BCT, StreamState&, bool) const {
 
 AudioStack::~AudioStack() = default;
 
-void AudioStack::add(std::unique_ptr<AudioLayer> layer) {
-  register_block(prefix_ + std::to_string(count_++), *layer);
+void AudioStack::add(std::unique_ptr<AudioLayer> layer, const std::string& name) {
+  register_block(name.empty() ? prefix_ + std::to_string(count_) : name, *layer);
+  ++count_;
   layers_.push_back(std::move(layer));
 }
 
@@ -54,8 +55,8 @@ ResidualUnit::ResidualUnit(std::string prefix, std::unique_ptr<AudioLayer> short
 
 ResidualUnit::~ResidualUnit() = default;
 
-ResidualUnit& ResidualUnit::add(std::unique_ptr<AudioLayer> layer) {
-  stack_.add(std::move(layer));
+ResidualUnit& ResidualUnit::add(std::unique_ptr<AudioLayer> layer, const std::string& name) {
+  stack_.add(std::move(layer), name);
   return *this;
 }
 
@@ -70,12 +71,13 @@ at::Tensor ResidualUnit::push(const at::Tensor& x_BCT, StreamState& state, bool 
   return x.narrow(2, 0, ready) + y_BCT;
 }
 
-StreamLstm::StreamLstm(int64_t channels, int64_t num_layers, const WeightForm& form)
+StreamLstm::StreamLstm(int64_t channels, int64_t num_layers, const WeightForm& form,
+                       const std::string& prefix)
     : channels_(channels), num_layers_(num_layers), weights_(static_cast<size_t>(4 * num_layers)) {
   const double bound = 1 / std::sqrt(static_cast<double>(channels));
   for (size_t i = 0; i < weights_.size(); ++i) {
     const char* const kinds[] = {"weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"};
-    const std::string name = kinds[i % 4] + std::to_string(i / 4);
+    const std::string name = prefix + kinds[i % 4] + std::to_string(i / 4);
     if (form.trains) {
       std::vector<int64_t> sizes = {4 * channels};
       if (i % 4 < 2) sizes.push_back(channels);
@@ -121,6 +123,12 @@ at::Tensor nearest_entry(const at::Tensor& latents_ND, const at::Tensor& entries
   if (distance == EntryDistance::kCdist) {
     return at::cdist(latents_ND.unsqueeze(0), entries_VD.unsqueeze(0)).squeeze(0).argmin(-1);
   }
+  if (distance == EntryDistance::kProductFirst) {
+    const at::Tensor to_entries_NV = latents_ND.square().sum(-1, /*keepdim=*/true) -
+                                     2 * at::matmul(latents_ND, entries_VD.t()) +
+                                     entries_VD.square().sum(-1);
+    return to_entries_NV.argmin(-1);
+  }
   const at::Tensor distance_NV = latents_ND.square().sum(-1, /*keepdim=*/true) +
                                  entries_VD.square().sum(-1) -
                                  2 * at::matmul(latents_ND, entries_VD.t());
@@ -129,6 +137,10 @@ at::Tensor nearest_entry(const at::Tensor& latents_ND, const at::Tensor& entries
 
 at::Tensor residual_codes(const at::Tensor& latents_BTD, const std::vector<at::Tensor>& books_VD,
                           EntryDistance distance) {
+  if (latents_BTD.size(1) == 0) {
+    return latents_BTD.new_empty({latents_BTD.size(0), 0, static_cast<int64_t>(books_VD.size())},
+                                 at::kLong);
+  }
   at::Tensor residual_ND = latents_BTD.reshape({-1, latents_BTD.size(2)});
   std::vector<at::Tensor> codes;
   for (const at::Tensor& book_VD : books_VD) {

@@ -54,7 +54,14 @@ void StoredWeight::reset_buffers() {
 }
 
 at::Tensor StoredWeight::value() const {
-  return form_.is_normed ? weight_ * (length_ / slice_lengths(weight_)) : weight_;
+  if (!form_.is_normed) return weight_;
+  const auto product = [&] { return weight_ * (length_ / slice_lengths(weight_)); };
+  if (form_.trains) return product();
+  const bool is_known = computed_.weight.is_same(weight_) && computed_.length.is_same(length_) &&
+                        computed_.weight_version == weight_._version() &&
+                        computed_.length_version == length_._version();
+  if (!is_known) computed_ = {weight_, length_, product(), weight_._version(), length_._version()};
+  return computed_.value;
 }
 
 }  // namespace s2s

@@ -36,6 +36,26 @@ StreamConv1d::StreamConv1d(const ConvSpec& spec)
 
 StreamConv1d::~StreamConv1d() = default;
 
+at::Tensor StreamConv1d::ended(const at::Tensor& x_BCT, const at::Tensor& surplus_B) const {
+  const int64_t width = x_BCT.size(2);
+  const at::Tensor end_B1 = (width - surplus_B).clamp_min(0).unsqueeze(1);
+  const at::Tensor place_1T = at::arange(width, end_B1.options()).unsqueeze(0);
+  const at::Tensor is_beyond_B1T = place_1T.ge(end_B1).unsqueeze(1);
+  const at::Tensor alone_BCT = x_BCT.masked_fill(is_beyond_B1T, 0);
+  if (spec_.padding == EdgePadding::kZeros) return alone_BCT;
+  at::Tensor last_B1 = end_B1 - 1;
+  at::Tensor from_BT;
+  if (spec_.padding == EdgePadding::kReplicate) {
+    from_BT = place_1T.minimum(last_B1);
+  } else {
+    // A row that is shorter than its padding is first continued with zeros.
+    last_B1 = last_B1.clamp_min(std::max(spec_.left, spec_.right + spec_.stride - 1));
+    from_BT = at::where(place_1T.gt(last_B1), 2 * last_B1 - place_1T, place_1T);
+  }
+  const at::Tensor from_BCT = from_BT.clamp(0, width - 1).unsqueeze(1).expand_as(x_BCT);
+  return alone_BCT.gather(2, from_BCT);
+}
+
 at::Tensor StreamConv1d::padded_front(const at::Tensor& x_BCT) const {
   const int64_t left = spec_.left;
   if (left == 0) return x_BCT;
@@ -48,6 +68,16 @@ at::Tensor StreamConv1d::padded_front(const at::Tensor& x_BCT) const {
     front = x_BCT.narrow(2, 1, left).flip(2);
   }
   return at::cat({front, x_BCT}, 2);
+}
+
+at::Tensor StreamConv1d::reflected_briefly(const at::Tensor& x_BCT, int64_t right) const {
+  const int64_t width = x_BCT.size(2), most = std::max(spec_.left, right);
+  const int64_t zeros = most - width + 1;
+  const at::Tensor longer_BCT = at::constant_pad_nd(x_BCT, {0, zeros});
+  const at::Tensor front_BCT = longer_BCT.narrow(2, 1, spec_.left).flip(2);
+  const at::Tensor back_BCT = at::cat(
+      {longer_BCT.narrow(2, width, zeros), longer_BCT.narrow(2, most - right, right).flip(2)}, 2);
+  return at::cat({front_BCT, x_BCT, back_BCT.narrow(2, 0, right)}, 2);
 }
 
 at::Tensor StreamConv1d::padded_back(const at::Tensor& x_BCT, const at::Tensor& newest) const {
@@ -67,8 +97,22 @@ at::Tensor StreamConv1d::padded_back(const at::Tensor& x_BCT, const at::Tensor& 
 at::Tensor StreamConv1d::push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const {
   at::Tensor& past = state.kept(*this);
   at::Tensor& tail = state.kept(*this, kTail);
+  at::Tensor& surplus_B = state.surplus_B();
   int64_t& has_begun = state.count(*this);
   at::Tensor seen = joined(past, x_BCT);
+  bool is_ended = seen.size(2) > 0 && (surplus_B.defined() || (is_last && state.completes()));
+  if (is_ended && surplus_B.defined()) {
+    const int64_t right = is_last ? spec_.right : 0;
+    seen = ended(at::constant_pad_nd(seen, {0, right}), surplus_B + right);
+    if (spec_.stride > 1) surplus_B = at::floor_divide(surplus_B, spec_.stride);
+  } else if (is_ended) {
+    const int64_t positions = seen.size(2) - (has_begun == 0 ? 0 : spec_.left);
+    const int64_t count = (positions + spec_.stride - 1) / spec_.stride;
+    const int64_t added = count * spec_.stride - positions + spec_.right;
+    const at::Tensor added_1 =
+        at::full({1}, added, at::TensorOptions(at::kLong).device(x_BCT.device()));
+    seen = ended(at::constant_pad_nd(seen, {0, added}), added_1);
+  }
   const bool reflects = spec_.padding == EdgePadding::kReflect;
   if (spec_.right > 0 && spec_.padding != EdgePadding::kZeros) {
     const at::Tensor all = joined(tail, x_BCT);
@@ -76,16 +120,21 @@ at::Tensor StreamConv1d::push(const at::Tensor& x_BCT, StreamState& state, bool 
     tail = all.narrow(2, all.size(2) - kept, kept).clone();
   }
   const int64_t needed = reflects ? spec_.left + 1 : 1;
+  bool is_padded = is_ended;  // at the end
   if (has_begun == 0) {
-    if (seen.size(2) < needed) {
-      S2S_ASSERT(!is_last || seen.size(2) == 0, "a reflection is shorter than the audio");
+    if (seen.size(2) < needed && (!is_last || seen.size(2) == 0)) {
       past = seen.clone();
       return x_BCT.new_empty({x_BCT.size(0), spec_.outputs, 0});
     }
-    seen = padded_front(seen);
+    if (seen.size(2) < needed) {
+      seen = reflected_briefly(seen, is_ended ? 0 : spec_.right);
+      is_padded = true;
+    } else {
+      seen = padded_front(seen);
+    }
     has_begun = 1;
   }
-  if (is_last) seen = padded_back(seen, tail);
+  if (is_last && !is_padded) seen = padded_back(seen, tail);
   const int64_t reach = reach_of(spec_);
   const int64_t count = seen.size(2) < reach ? 0 : (seen.size(2) - reach) / spec_.stride + 1;
   const int64_t begin = count * spec_.stride;  // of what later outputs see

@@ -1,0 +1,15 @@
+#pragma once
+// Errors of this codec. `path` names the codec's options in the config ("model.codec").
+
+#include <string>
+
+#include "s2s/error.h"
+
+namespace s2s::dac {
+
+/// [codec/dac-sizes]: sizes of the options do not fit together.
+Error sizes_error(const std::string& path, const std::string& problem);
+/// A warning, [codec/untrained]: the codec has random weights.
+std::string untrained(const std::string& path);
+
+}  // namespace s2s::dac
