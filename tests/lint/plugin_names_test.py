@@ -17,7 +17,7 @@ FOLDERS = ("include", "foundation", "data", "model", "interop", "training", "con
 # of cuts, manifests and reports.
 WORDS = {"adamw", "bleu", "causal_lm", "cer", "conversations", "csv", "cuts", "exact", "hf",
          "local", "lion", "mlflow", "muon", "sgd", "single", "tensorboard", "turn_taking",
-         "wandb", "wer"}
+         "wandb", "wer", "whisper"}
 NO_NAMES = {"cuda", "text"}
 
 # (file pattern, line pattern): what has the name of a plugin and is something else.

@@ -32,7 +32,8 @@ WORDS = [
     (r"\bis there already, and nothing\b", "already exists; nothing"),
     (r"\bwithout effect here\b", "ignored"),
     (r"\bnothing that was there before\b", "no existing file was changed"),
-    (r"(?i)\b(initial|normal|recogn|real|organ|serial|synchron|material|minim|maxim|optim|quant"
+    (r"(?i)(?<![`\"])"  # but for names of others, which have quotes
+     r"\b(initial|normal|recogn|real|organ|serial|synchron|material|minim|maxim|optim|quant"
      r"|token|random|vector|general|summar|final|special|custom|visual|synthes|parallel"
      r"|character|util)"
      r"is(e|ed|es|ing|ation|ations|er|ers)\b", "US spelling: -ize, -ization"),

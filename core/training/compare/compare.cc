@@ -15,7 +15,6 @@
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/model_capabilities.h"
-#include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 #include "weights/shape_text.h"
@@ -25,24 +24,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kHalfTolerance = 0.05;
-
-void compare_encoder(const CompareJob& job, Comparison& comparison) {
-  const ReferenceFile& file = job.reference;
-  const std::unique_ptr<Encoder> encoder = build_from_reference<Encoder>(job);
-  encoder->materialize(job.settings.device, job.settings.dtype, 0);
-  load_weights(*encoder, encoder->checkpoint_names(), file.weights, file.path);
-  encoder->train(false);
-  const EncoderOutput output = encoder->forward(file.input("audio").to(job.settings.device),
-                                                file.input("lengths").to(job.settings.device));
-  comparison.add("output/mel", output.mel_BFT, file.output("mel"));
-  comparison.add("output/lengths", output.lengths_B, file.output("lengths"));
-  const at::Tensor features = file.output("features");
-  if (!features.defined()) return;
-  const at::Tensor lengths =
-      file.output("lengths").defined() ? file.output("lengths") : output.lengths_B;
-  comparison.add("output/features", output.features_BTH, features,
-                 length_mask(lengths.cpu(), features.size(1)).unsqueeze(-1));
-}
 
 struct Run {
   const char* kind;

@@ -78,9 +78,10 @@ struct CompareJob {
 /// Errors: [reference/metadata] for a kind that cannot be compared, those of the component.
 std::vector<TensorDifference> compare_reference(const CompareJob& job);
 
-/// One function per kind. The function of encoders is in compare.cc.
+/// One function per kind.
 void compare_codec(const CompareJob& job, Comparison& comparison);
 void compare_llm(const CompareJob& job, Comparison& comparison);
+void compare_encoder(const CompareJob& job, Comparison& comparison);
 void compare_model(const CompareJob& job, Comparison& comparison);
 
 /// Builds the component that the file names, with translated options of the source.

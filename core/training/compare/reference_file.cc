@@ -54,6 +54,14 @@ std::optional<RoundingReference> read_rounding(const SafetensorsFile& file) {
   return rounding;
 }
 
+/// The text of preprocessor_config.json is the block `preprocessor` of an encoder's options, as in
+/// a folder (with_encoder_folder).
+void add_preprocessor(const SafetensorsFile& file, ReferenceFile& reference) {
+  const auto it = file.metadata().find("preprocessor");
+  if (it == file.metadata().end() || reference.kind != "encoder") return;
+  reference.options["preprocessor"] = parse_json(it->second, file.path() + " (preprocessor)");
+}
+
 std::optional<int64_t> optional_count(const SafetensorsFile& file, const std::string& key) {
   const auto it = file.metadata().find(key);
   if (it == file.metadata().end()) return {};
@@ -216,6 +224,7 @@ ReferenceFile read_reference(const std::string& path) {
   reference.name = required(file, "name", "a component's name");
   reference.options =
       parse_json(required(file, "options", "the source's configuration"), path + " (options)");
+  add_preprocessor(file, reference);
   reference.rtol = tolerance(file, "rtol");
   reference.atol = tolerance(file, "atol");
   reference.weights = whole_tensors(file, "weights/");

@@ -37,7 +37,7 @@ struct SampledTensor {
 struct ReferenceFile {
   std::string path;
   std::string kind, name;
-  Config options;  // the configuration of the source
+  Config options;  // the configuration of the source; of an encoder with its `preprocessor`
   double rtol = 0, atol = 0;
   TensorMap weights, inputs, outputs, grads;
   std::map<int64_t, TensorMap> after;            // optimizer steps done -> weights

@@ -6,6 +6,7 @@
 #include "nn/decoder/config_keys.h"
 #include "s2s/foreign_text.h"
 #include "s2s/nn/decoder_options.h"
+#include "s2s/nn/speech_encoder.h"
 #include "s2s/nn/weights.h"
 
 namespace s2s {
@@ -58,6 +59,34 @@ void tell_of_unknown_keys(const std::vector<std::string>& keys, const std::strin
                (keys.size() == 1 ? "it" : "them"));
 }
 
+/// What a folder holds.
+struct Folder {
+  std::string path;
+  Config foreign;
+  bool is_language_model;
+};
+
+/// `node` and the translated keys of the folder that its `path` names.
+Config joined_with_folder(const Config& node, const Folder& holds, const BuildContext& context,
+                          Config (*translate)(const Config& foreign)) {
+  const auto& [folder, foreign, is_language_model] = holds;
+  const UnknownKeys unknown;
+  Config merged = translate(foreign);
+  if (context.warn) {
+    tell_of_unknown_keys(unknown.names(), folder, context);
+    if (is_language_model && foreign.find("text_config") != nullptr) {
+      tell_of_unused_parts(foreign, folder, context);
+    }
+    tell_of_other_values(node, merged, folder, context);
+  }
+  for (const auto& [key, value] : node.entries()) merged[key] = value;
+  Config resolved = Config::scalar(folder, true);
+  resolved.set_origin(node.find("path")->origin());
+  merged["path"] = std::move(resolved);
+  merged.set_origin(node.origin());
+  return merged;
+}
+
 }  // namespace
 
 Config with_folder_config(const Config& node, const BuildContext& context,
@@ -67,19 +96,24 @@ Config with_folder_config(const Config& node, const BuildContext& context,
   const std::string folder =
       resolve_path(path->as_string(context.path + ".path"), context.base_dir);
   const Config foreign = read_json((std::filesystem::path(folder) / "config.json").string());
-  const UnknownKeys unknown;
-  Config merged = translate(foreign);
-  if (context.warn) {
-    tell_of_unknown_keys(unknown.names(), folder, context);
-    if (foreign.find("text_config") != nullptr) tell_of_unused_parts(foreign, folder, context);
-    tell_of_other_values(node, merged, folder, context);
+  return joined_with_folder(node, {folder, foreign, true}, context, translate);
+}
+
+Config with_encoder_folder(const Config& node, const BuildContext& context,
+                           Config (*translate)(const Config& foreign)) {
+  const Config* path = node.find("path");
+  if (path == nullptr || path->is_null()) return node;
+  const std::filesystem::path folder =
+      resolve_path(path->as_string(context.path + ".path"), context.base_dir);
+  if (std::filesystem::is_regular_file(folder)) {
+    Config resolved = node;
+    resolved["path"] = Config::scalar(folder.string(), true);
+    return resolved;
   }
-  for (const auto& [key, value] : node.entries()) merged[key] = value;
-  Config resolved = Config::scalar(folder, true);
-  resolved.set_origin(path->origin());
-  merged["path"] = std::move(resolved);
-  merged.set_origin(node.origin());
-  return merged;
+  Config foreign = read_json((folder / "config.json").string());
+  const std::filesystem::path front_end = folder / "preprocessor_config.json";
+  if (std::filesystem::exists(front_end)) foreign["preprocessor"] = read_json(front_end.string());
+  return joined_with_folder(node, {folder.string(), foreign, false}, context, translate);
 }
 
 bool has_folder_config(const Config& node, const BuildContext& context) {

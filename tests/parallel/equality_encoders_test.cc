@@ -1,0 +1,77 @@
+// SALM with encoders of Hugging Face folders under a data axis and a tensor axis against one
+// process.
+
+#include <doctest/doctest.h>
+
+#include "parallel/equality.h"
+#include "parallel/trained_models.h"
+#include "plugins/salm/salm_fixture.h"
+#include "s2s/kinds/encoder.h"
+
+using namespace s2s;
+using namespace s2s::test;
+
+namespace {
+
+const TableTokenizer& encoder_tokenizer() {
+  static const TableTokenizer kTokenizer;
+  return kTokenizer;
+}
+
+const std::string kWhisper = R"({"name": "whisper", "num_mel_bins": 12, "d_model": 16,
+    "encoder_layers": 2, "encoder_attention_heads": 4, "encoder_ffn_dim": 24,
+    "max_source_positions": 25})";
+
+std::string layers_of(const std::string& name) {
+  return R"({"name": ")" + name + R"(", "hidden_size": 16, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "intermediate_size": 24, "conv_dim": [8, 6, 8],
+    "conv_stride": [10, 8, 4], "conv_kernel": [20, 9, 4], "num_conv_pos_embeddings": 6,
+    "num_conv_pos_embedding_groups": 2, "feat_extract_norm": "layer",
+    "do_stable_layer_norm": true, "hidden_dropout": 0, "attention_dropout": 0,
+    "activation_dropout": 0})";
+}
+
+/// SALM with another encoder, three frames of which are one position.
+TrainedModel salm_with(const std::string& encoder) {
+  std::string json = salm_json(
+      false,
+      R"(, "modality_adapter": {"type": "frame_stacking", "frame_stacking": {"factor": 3}})");
+  const size_t begin = json.find("{\"name\": \"fastconformer\"");
+  json.replace(begin, json.find(",\n    \"tokens\"") - begin, encoder);
+  TrainedModel trained;
+  trained.name = encoder.substr(0, encoder.find(','));
+  trained.make = [json](const Registries& registries) {
+    return make_salm(registries, json, &encoder_tokenizer());
+  };
+  for (int64_t i = 0; i < 4 * kLayoutSteps; ++i) {
+    const SalmRow heard{{1, 10 + i, kTag, 20 + i, 30 + i, 2}, 3};
+    const SalmRow twice{{1, kTag, 40 + i, kTag, 50 + i, 2}, 2};
+    // Also more than one window of whisper, which are half a second here.
+    trained.batches.push_back(
+        salm_batch({twice, heard}, {3000, 9000 + 100 * (i % 7), 2600}, static_cast<uint64_t>(i)));
+  }
+  return trained;
+}
+
+}  // namespace
+
+TEST_CASE("ten steps with each encoder of transformers' folders equal one process") {
+  BuiltPlugins plugins;
+  load(plugins);
+  plugins.registries().get<Model>("salm");
+  for (const char* name : {"whisper", "wav2vec2", "wavlm"}) plugins.registries().get<Encoder>(name);
+  const std::vector<RunLayout> layouts = {
+      layout("fsdp 2", R"("name": "fsdp")", 2, 2),
+      layout("tp + sp 2", R"("name": "model_parallel", "tensor_parallel_size": 2)", 2, 1),
+      layout("fsdp 2 x tp 2", R"("name": "model_parallel", "tensor_parallel_size": 2)", 4, 2),
+  };
+  for (const std::string& encoder : {kWhisper, layers_of("wav2vec2"), layers_of("wavlm")}) {
+    const TrainedModel trained = salm_with(encoder);
+    Reference reference(plugins.registries(), trained);
+    for (const RunLayout& one : layouts) {
+      CAPTURE(trained.name);
+      CAPTURE(one.name);
+      CHECK(difference_of(plugins.registries(), trained, one, reference) < 3 * kEqualityTolerance);
+    }
+  }
+}
