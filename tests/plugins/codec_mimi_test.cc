@@ -11,6 +11,7 @@
 #include "s2s/conformance.h"
 #include "s2s/error.h"
 #include "s2s/kinds/codec.h"
+#include "s2s/kinds/encoder.h"
 #include "s2s/nn/grouped_codec.h"
 #include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
@@ -206,4 +207,43 @@ TEST_CASE("frames of a codec are joined to one, and codes are those of the frame
                   codec->decode(single_BKT.narrow(0, 0, 1))));
   // Random weights do not decode silence to silence.
   CHECK(conformance::broken_promises(*pairs) == conformance::broken_promises(*codec));
+}
+
+TEST_CASE("mimi as an encoder gives latents or their quantized sums, at once or live") {
+  Host host;
+  const auto make = [&](const std::string& output) {
+    BuildContext context;
+    context.path = "model.encoder";
+    const Component<Encoder>& component = host.plugins.registries().get<Encoder>("mimi");
+    const std::string keys = R"({"name": "mimi", "output": ")" + output + "\", ";
+    auto encoder = host.plugins.create<Encoder>(
+        parse_json(keys + std::string(component.tiny).substr(1), "encoder"), context);
+    encoder->materialize(at::kCPU, at::kBFloat16, 0);
+    return encoder;
+  };
+  at::manual_seed(4);
+  const at::Tensor audio_BS = at::randn({2, 190}) * 0.3;
+  const at::Tensor lengths_B = at::tensor({int64_t{190}, int64_t{100}}, at::kLong);
+  for (const char* output : {"latents", "quantized"}) {
+    CAPTURE(std::string(output));
+    const auto encoder = make(output);
+    const EncoderOutput out = encoder->forward(audio_BS, lengths_B);
+    CHECK(out.features_BTH.sizes() ==
+          at::IntArrayRef({int64_t{2}, encoder->output_width(190), int64_t{8}}));
+    CHECK(out.features_BTH.scalar_type() == at::kFloat);
+    CHECK(out.lengths_B[1].item<int64_t>() == encoder->output_frames(100));
+    const auto stream = encoder->open_stream(1);
+    std::vector<at::Tensor> frames;
+    int64_t begin = 0;
+    for (const int64_t end : {1, 50, 130, 190}) {
+      frames.push_back(stream->push(audio_BS.narrow(0, 0, 1).slice(1, begin, end)));
+      begin = end;
+    }
+    frames.push_back(stream->finish());
+    CHECK(at::allclose(at::cat(frames, 1)[0], out.features_BTH[0], 1e-5, 1e-6));
+  }
+  CHECK_FALSE(
+      make("latents")
+          ->forward(audio_BS, lengths_B)
+          .features_BTH.equal(make("quantized")->forward(audio_BS, lengths_B).features_BTH));
 }

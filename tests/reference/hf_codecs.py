@@ -2,7 +2,8 @@
 
     python tests/reference/hf_codecs.py --out tests/reference/data [--case NAME]
 
-kind=codec, name=encodec, dac or mimi; options = the text of config.json. Random weights, fixed by
+kind=codec, name=encodec, dac or mimi; options = the text of config.json. hf_mimi_encoder: kind
+encoder, with the latents as features. Random weights, fixed by
 seeds.
 
   weights/*           the state dict, under the names of files.
@@ -262,8 +263,13 @@ def write_case(out: Path, name: str) -> None:
         tensors["input/bandwidth"] = torch.tensor(how["bandwidth"])
     if "pieces" in how:
         tensors["input/piece_frames"] = torch.tensor(how["pieces"])
-    tensors |= {"output/" + key: value.contiguous() for key, value in outputs.items()}
     path = out / f"hf_{name}.safetensors"
+    if name == "mimi_small":  # the same weights as an encoder
+        features = {"output/features": outputs["latents"].contiguous(),
+                    "output/lengths": outputs["lengths"]}
+        rf.write_small(out / "hf_mimi_encoder.safetensors", "encoder", "mimi", json.dumps(config),
+                       tensors | features, RTOL, ATOL)
+    tensors |= {"output/" + key: value.contiguous() for key, value in outputs.items()}
     more = {"first_books": str(how["first"])} if "first" in how else {}
     size = rf.write_small(path, "codec", kind, json.dumps(config), tensors, RTOL, ATOL, more)
     print(f"{path}: attempt {attempt}, codes {tuple(outputs['codes'].shape)}, {size} bytes")

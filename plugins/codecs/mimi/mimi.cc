@@ -58,6 +58,30 @@ at::Tensor Mimi::latents(const at::Tensor& audio_BS, StreamState& state, bool is
   return downsample_ ? downsample_->push(hidden_BHT, state, is_last) : hidden_BHT;
 }
 
+at::Tensor Mimi::features(const at::Tensor& audio_BS, StreamState& state, bool is_last,
+                          bool is_quantized) const {
+  const at::Tensor latents_BHT = latents(audio_BS, state, is_last);
+  if (!is_quantized) return latents_BHT;
+  return quantizer_.decode(quantizer_.encode(latents_BHT, options_.books()));
+}
+
+at::Tensor Mimi::features(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
+                          bool is_quantized) const {
+  return encode_in_pieces(audio_BS, lengths_B,
+                          [&](const at::Tensor& piece_BS, StreamState& state, bool is_last) {
+                            return features(piece_BS, state, is_last, is_quantized);
+                          });
+}
+
+std::unique_ptr<CodecEncoderStream> Mimi::open_feature_stream(int64_t batch_size,
+                                                              bool is_quantized) {
+  const auto of_piece = [this, is_quantized](const at::Tensor& piece_BS, StreamState& state,
+                                             bool is_last) {
+    return features(piece_BS, state, is_last, is_quantized);
+  };
+  return open_piece_stream(of_piece, at::zeros({batch_size, options_.hidden_size, 0}, device()));
+}
+
 at::Tensor Mimi::encode_piece(const at::Tensor& audio_BS, StreamState& state, bool is_last) const {
   return quantizer_.encode(latents(audio_BS, state, is_last), options_.books());
 }
@@ -93,10 +117,7 @@ std::map<std::string, at::Tensor> Mimi::reference_outputs(
   const at::Tensor& audio = inputs.at("audio");
   const at::Tensor audio_BS = audio.dim() == 3 ? audio.squeeze(1) : audio;
   const at::Tensor ends_B = at::full({audio_BS.size(0)}, audio_BS.size(1), at::kLong);
-  out["latents"] = encode_in_pieces(
-      audio_BS, ends_B, [this](const at::Tensor& piece_BS, StreamState& state, bool is_last) {
-        return latents(piece_BS, state, is_last);
-      });
+  out["latents"] = features(audio_BS, ends_B, /*is_quantized=*/false);
   out["quantized"] = quantizer_.decode(inputs.at("codes"));
   return out;
 }

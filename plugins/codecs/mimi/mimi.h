@@ -24,6 +24,15 @@ class Mimi : public FrameCodec, public RunsReferences, public HasForeignClass {
   /// transformers' names; also inside Moshi's and CSM's.
   NameMap checkpoint_names() const override;
   Config hf_config() const override { return mimi_to_hf(options_); }
+  /// What a model listens to: the latents of a piece [B, H, T], or the sum of their nearest
+  /// entries.
+  at::Tensor features(const at::Tensor& audio_BS, StreamState& state, bool is_last,
+                      bool is_quantized) const;
+  /// The same of whole recordings.
+  at::Tensor features(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
+                      bool is_quantized) const;
+  /// A stream of them.
+  std::unique_ptr<CodecEncoderStream> open_feature_stream(int64_t batch_size, bool is_quantized);
   /// Inputs: audio [B, S], lengths [B], codes [B, K, T] and first_books, a number. Outputs: latents
   /// and quantized [B, H, T], codes, lengths, audio, and audio_first_books of the first books.
   std::map<std::string, at::Tensor> reference_outputs(

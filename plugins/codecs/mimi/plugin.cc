@@ -1,6 +1,7 @@
 #include "s2s/plugin.h"
 
 #include "mimi.h"
+#include "mimi_encoder.h"
 #include "mimi_errors.h"
 #include "s2s/nn/decoder_options.h"
 #include "s2s/nn/weights.h"
@@ -31,7 +32,19 @@ Component<Codec> component() {
                       "num_attention_heads": 2, "num_key_value_heads": 1, "sliding_window": 4})"};
 }
 
+Component<Encoder> encoder_component() {
+  return {.name = "mimi",
+          .summary = "Mimi's latents of the user's voice, continuous or quantized; frozen, live",
+          .create = create_mimi_encoder,
+          .options = list_options<MimiEncoderOptions>,
+          .translate = mimi_from_hf,
+          .tiny = component().tiny};
+}
+
 }  // namespace
 }  // namespace s2s::mimi
 
-S2S_PLUGIN("mimi", "0.1.0", "Apache-2.0", "codec:mimi") { registrar.add(s2s::mimi::component()); }
+S2S_PLUGIN("mimi", "0.1.0", "Apache-2.0", "codec:mimi\nencoder:mimi") {
+  registrar.add(s2s::mimi::component());
+  registrar.add(s2s::mimi::encoder_component());
+}

@@ -54,6 +54,9 @@ class FrameCodec : public Codec {
   /// Frames of rows of so many samples, [B] int64.
   at::Tensor frames_of(const at::Tensor& lengths_B) const;
   at::Device device();
+  /// A stream that takes audio of any length and gives what `of_piece` makes of whole frames.
+  /// `nothing`: what it gives for no frame, of the same dtype and sizes with 0 in dim 2.
+  std::unique_ptr<CodecEncoderStream> open_piece_stream(EncodePiece of_piece, at::Tensor nothing);
   /// What all such codecs give for a reference file's inputs audio, lengths, codes (to decode),
   /// piece_frames (encode so many frames at once) and first_books: codes, lengths, audio and
   /// audio_first_books. Rows end where the batch ends, because the peers do not look at lengths.

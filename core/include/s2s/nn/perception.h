@@ -127,8 +127,11 @@ class Perception : public Block {
   std::vector<NameRule> checkpoint_rules(const std::string& path) const;
 
  private:
+  /// An encoder without parameters computes in float32, whatever the dtype of the others is.
+  at::Tensor in_own_type(const at::Tensor& features_BTH);
+
   std::unique_ptr<Encoder> encoder_;
-  bool reads_layers_;
+  bool reads_layers_, encoder_has_parameters_;
   std::unique_ptr<RotaryTime> rote_;      // null: none
   std::unique_ptr<Connector> connector_;  // null: identity
   std::unique_ptr<Linear> proj_;          // null: none

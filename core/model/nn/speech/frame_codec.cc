@@ -93,10 +93,12 @@ at::Tensor FrameCodec::decode(const at::Tensor& codes_BKT) {
 /// Holds samples until a frame is complete.
 class FrameCodec::AudioStream final : public CodecEncoderStream {
  public:
-  AudioStream(FrameCodec& codec, int64_t batch_size)
+  AudioStream(FrameCodec& codec, EncodePiece of_piece, at::Tensor nothing)
       : codec_(codec),
-        held_BS_(at::zeros({batch_size, 0}, at::TensorOptions(at::kFloat).device(codec.device()))) {
-  }
+        of_piece_(std::move(of_piece)),
+        nothing_(std::move(nothing)),
+        held_BS_(at::zeros({nothing_.size(0), 0},
+                           at::TensorOptions(at::kFloat).device(codec.device()))) {}
 
   at::Tensor push(const at::Tensor& audio_BS) override {
     const at::NoGradGuard no_grad;
@@ -106,8 +108,8 @@ class FrameCodec::AudioStream final : public CodecEncoderStream {
     const int64_t whole = held_BS_.size(1) / frame * frame;
     const at::Tensor frames_BS = held_BS_.slice(1, 0, whole);
     held_BS_ = held_BS_.slice(1, whole).clone();
-    if (whole == 0) return none();
-    return codec_.encode_piece(frames_BS, state_, /*is_last=*/false);
+    if (whole == 0) return nothing_;
+    return of_piece_(frames_BS, state_, /*is_last=*/false);
   }
 
   at::Tensor finish() override {
@@ -115,27 +117,23 @@ class FrameCodec::AudioStream final : public CodecEncoderStream {
     const CodecShape shape = codec_.shape();
     const int64_t begun = samples_ / shape.samples_per_frame;  // frames that were pushed
     const int64_t frames = whole_frames_in(samples_, shape);
-    if (frames == 0) return none();
+    if (frames == 0) return nothing_;
     const int64_t surplus = (frames - begun) * shape.samples_per_frame - held_BS_.size(1);
     if (codec_.last_frame_ == LastFrame::kLayers) {
       state_.surplus_B() =
           at::full({held_BS_.size(0)}, surplus, held_BS_.options().dtype(at::kLong));
     }
     const at::Tensor rest_BKT =
-        codec_.encode_piece(at::constant_pad_nd(held_BS_, {0, surplus}), state_, /*is_last=*/true);
+        of_piece_(at::constant_pad_nd(held_BS_, {0, surplus}), state_, /*is_last=*/true);
     held_BS_ = held_BS_.slice(1, 0, 0);
     samples_ = 0;
     return rest_BKT;
   }
 
  private:
-  at::Tensor none() const {
-    return at::empty({held_BS_.size(0), codec_.shape().num_codebooks, 0},
-                     held_BS_.options().dtype(at::kLong));
-  }
-
   FrameCodec& codec_;
-  at::Tensor held_BS_;
+  EncodePiece of_piece_;
+  at::Tensor nothing_, held_BS_;
   int64_t samples_ = 0;
   StreamState state_;
 };
@@ -182,8 +180,17 @@ std::unique_ptr<CodecStream> FrameCodec::open_stream(int64_t batch_size) {
   return std::make_unique<CodeStream>(*this, batch_size);
 }
 
+std::unique_ptr<CodecEncoderStream> FrameCodec::open_piece_stream(EncodePiece of_piece,
+                                                                  at::Tensor nothing) {
+  return std::make_unique<AudioStream>(*this, std::move(of_piece), std::move(nothing));
+}
+
 std::unique_ptr<CodecEncoderStream> FrameCodec::open_encoder_stream(int64_t batch_size) {
-  return std::make_unique<AudioStream>(*this, batch_size);
+  const auto of_piece = [this](const at::Tensor& audio_BS, StreamState& state, bool is_last) {
+    return encode_piece(audio_BS, state, is_last);
+  };
+  return open_piece_stream(of_piece, at::empty({batch_size, shape().num_codebooks, 0},
+                                               at::TensorOptions(at::kLong).device(device())));
 }
 
 at::Tensor FrameCodec::silence_codes() {

@@ -16,7 +16,9 @@ bool is_projected(const ModalityAdapterOptions& options) {
 
 Perception::Perception(std::unique_ptr<Encoder> encoder, const ModalityAdapterOptions& adapter,
                        int64_t output_dim)
-    : encoder_(std::move(encoder)), reads_layers_(adapter.reads_layers()) {
+    : encoder_(std::move(encoder)),
+      reads_layers_(adapter.reads_layers()),
+      encoder_has_parameters_(!encoder_->named_parameters().empty()) {
   const int64_t dim = encoder_->output_dim();
   if (reads_layers_) {
     encoder_->select_outputs(adapter.target_layer_ids, adapter.include_final_output);
@@ -45,7 +47,15 @@ EncoderOutput Perception::forward(const at::Tensor& audio_BS, const at::Tensor& 
   return adapt(encoder_->forward(audio_BS, lengths_B));
 }
 
+at::Tensor Perception::in_own_type(const at::Tensor& features_BTH) {
+  if (encoder_has_parameters_) return features_BTH;
+  const auto parameters = named_parameters();
+  return parameters.empty() ? features_BTH
+                            : features_BTH.to(parameters.front().tensor->scalar_type());
+}
+
 EncoderOutput Perception::adapt(EncoderOutput out) {
+  out.features_BTH = in_own_type(out.features_BTH);
   if (rote_) out.features_BTH = (*rote_)(out.features_BTH, 0);
   if (connector_) {
     Connector::Frames adapted = connector_->connect(out.features_BTH, out.lengths_B);
@@ -76,17 +86,22 @@ namespace {
 /// Encoder, adapter and projection in streaming mode.
 class PerceptionStream : public EncoderStream {
  public:
-  PerceptionStream(std::unique_ptr<EncoderStream> encoder, const RotaryTime* rote,
+  using Typed = std::function<at::Tensor(const at::Tensor&)>;
+  PerceptionStream(std::unique_ptr<EncoderStream> encoder, Typed typed, const RotaryTime* rote,
                    std::unique_ptr<FrameStream> connector, Linear* proj)
-      : encoder_(std::move(encoder)), rote_(rote), connector_(std::move(connector)), proj_(proj) {}
+      : encoder_(std::move(encoder)),
+        typed_(std::move(typed)),
+        rote_(rote),
+        connector_(std::move(connector)),
+        proj_(proj) {}
 
   at::Tensor push(const at::Tensor& audio_BS) override {
-    const at::Tensor frames_BTH = timed(encoder_->push(audio_BS));
+    const at::Tensor frames_BTH = timed(typed_(encoder_->push(audio_BS)));
     return projected(connector_ ? connector_->push(frames_BTH) : frames_BTH);
   }
 
   at::Tensor finish() override {
-    const at::Tensor frames_BTH = timed(encoder_->finish());
+    const at::Tensor frames_BTH = timed(typed_(encoder_->finish()));
     if (!connector_) return projected(frames_BTH);
     return projected(at::cat({connector_->push(frames_BTH), connector_->finish()}, 1));
   }
@@ -102,6 +117,7 @@ class PerceptionStream : public EncoderStream {
   }
 
   std::unique_ptr<EncoderStream> encoder_;
+  Typed typed_;
   const RotaryTime* rote_;
   std::unique_ptr<FrameStream> connector_;
   Linear* proj_;
@@ -113,8 +129,10 @@ class PerceptionStream : public EncoderStream {
 std::unique_ptr<EncoderStream> Perception::open_stream(int64_t batch_size) {
   std::unique_ptr<FrameStream> connector;
   if (connector_) connector = connector_->open_stream(batch_size);
-  return std::make_unique<PerceptionStream>(encoder_->open_stream(batch_size), rote_.get(),
-                                            std::move(connector), proj_.get());
+  return std::make_unique<PerceptionStream>(
+      encoder_->open_stream(batch_size),
+      [this](const at::Tensor& features_BTH) { return in_own_type(features_BTH); }, rote_.get(),
+      std::move(connector), proj_.get());
 }
 
 ShardPlan Perception::configure_model(const MeshShape& mesh) const {
