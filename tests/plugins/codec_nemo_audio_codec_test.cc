@@ -76,7 +76,7 @@ std::string small(const std::string& more = "") {
          more;
 }
 
-/// The codes of a stream that hears `chunk` samples at a time.
+/// The codes of a stream that receives `chunk` samples at a time.
 at::Tensor heard_in(Codec& codec, const at::Tensor& audio_BS, int64_t chunk) {
   const auto listener = codec.open_encoder_stream(audio_BS.size(0));
   std::vector<at::Tensor> heard;
@@ -164,7 +164,7 @@ TEST_CASE("a causal nemo_audio_codec in pieces gives what it gives for the whole
   CHECK(conformance::broken_promises(*codec, /*is_trained=*/false).empty());
 }
 
-TEST_CASE("a symmetric nemo_audio_codec speaks at the end, and hears whole recordings only") {
+TEST_CASE("a symmetric nemo_audio_codec speaks at the end, and takes whole recordings only") {
   Host host;
   const ReferenceFile file = reference("symmetric_snake");
   const auto codec = host.of_reference(file);

@@ -15,6 +15,7 @@
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/model_capabilities.h"
+#include "s2s/kinds/scorer.h"
 #include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
@@ -97,7 +98,8 @@ struct Run {
 constexpr Run kRuns[] = {{"llm", compare_llm},
                          {"encoder", compare_encoder},
                          {"codec", compare_codec},
-                         {"model", compare_model}};
+                         {"model", compare_model},
+                         {"scorer", compare_scorer}};
 
 double largest(const at::Tensor& values) {
   return values.numel() == 0 ? 0 : values.max().item<double>();
@@ -236,6 +238,7 @@ std::unique_ptr<T> build_from_reference(const CompareJob& job) {
   ContextOf<T> context;
   context.registries = &job.registries;
   context.path = reference.path;
+  if constexpr (std::is_same_v<T, Scorer>) context.device = job.settings.device;
   const Component<T>& component =
       job.registries.get<T>(reference.name, reference.options, reference.path);
   if (component.translate == nullptr) {
@@ -247,6 +250,7 @@ template std::unique_ptr<Backbone> build_from_reference(const CompareJob& job);
 template std::unique_ptr<Encoder> build_from_reference(const CompareJob& job);
 template std::unique_ptr<Codec> build_from_reference(const CompareJob& job);
 template std::unique_ptr<Model> build_from_reference(const CompareJob& job);
+template std::unique_ptr<Scorer> build_from_reference(const CompareJob& job);
 
 TensorMap named_grads(Block& block, const NameMap& names, const TensorMap& expected) {
   TensorMap grads;
@@ -278,7 +282,7 @@ std::vector<TensorDifference> compare_reference(const CompareJob& job) {
     return comparison.rows();
   }
   throw reference_metadata_error(job.reference.path, "kind", job.reference.kind,
-                                 "llm, encoder, codec or model");
+                                 "scorer, llm, encoder, codec or model");
 }
 
 std::string format_differences(const ReferenceFile& reference,

@@ -81,6 +81,7 @@ std::vector<TensorDifference> compare_reference(const CompareJob& job);
 /// One function per kind. The functions of encoders and codecs are in compare.cc.
 void compare_llm(const CompareJob& job, Comparison& comparison);
 void compare_model(const CompareJob& job, Comparison& comparison);
+void compare_scorer(const CompareJob& job, Comparison& comparison);
 
 /// Builds the component that the file names, with translated options of the source.
 template <class T>
