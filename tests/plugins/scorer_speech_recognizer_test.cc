@@ -179,5 +179,7 @@ TEST_CASE("configurations that are not implemented are refused by key") {
   refuses("joint._target_", Config::scalar("modules.HATJoint", true));
   refuses("joint.num_extra_outputs", Config::scalar("2"));
   refuses("encoder._target_", Config::scalar("modules.SqueezeformerEncoder", true));
+  refuses("preprocessor._target_", Config::scalar("modules.AudioToMFCCPreprocessor", true));
+  refuses("decoder.prednet.rnn_hidden_size", Config::scalar("64"));
   refuses("tokenizer.type", Config::scalar("wpe", true));
 }

@@ -306,7 +306,8 @@ def make_archive(out) -> None:
         (Path(folder) / "texts").write_text("\n".join(TEXTS) + "\n")
         sentencepiece.SentencePieceTrainer.train(
             input=f"{folder}/texts", model_prefix=f"{folder}/tokenizer", vocab_size=24,
-            model_type="bpe", normalization_rule_name="identity", bos_id=-1, eos_id=-1, minloglevel=2)
+            model_type="bpe", normalization_rule_name="identity", bos_id=-1, eos_id=-1,
+            minloglevel=2)
         (Path(folder) / "vocab.txt").write_text("")
         options = nemo_options(
             tokenizer={"dir": folder, "type": "bpe"},

@@ -110,7 +110,6 @@ TransducerOptions nemo_transducer(const Reader& reader) {
   reader.only_class("joint._target_", {"RNNTJoint"});
   reader.only("decoder.normalization_mode", {"null"});
   reader.only("decoder.blank_as_pad", {"true"});
-  reader.only("decoder.prednet.rnn_hidden_size", {"-1"});
   TransducerOptions options;
   for (const char* path : {"joint.vocabulary", "decoder.vocabulary", "labels"}) {
     if (options.vocabulary.empty()) options.vocabulary = reader.texts(path);
@@ -130,6 +129,8 @@ TransducerOptions nemo_transducer(const Reader& reader) {
   }
   options.pred_hidden =
       reader.first_number({"decoder.prednet.pred_hidden", "model_defaults.pred_hidden"}, 640);
+  reader.only("decoder.prednet.rnn_hidden_size",
+              {"-1", std::to_string(options.pred_hidden).c_str()});
   options.pred_rnn_layers = reader.number("decoder.prednet.pred_rnn_layers", 1);
   options.joint_hidden =
       reader.first_number({"joint.jointnet.joint_hidden", "model_defaults.joint_hidden"}, 640);
@@ -149,6 +150,7 @@ RecognizerConfig read_nemo(const Reader& reader) {
     if (reader.find(block) == nullptr) reader.refuse(block, "a block of NeMo's ASR model");
     found.encoder[block] = *reader.find(block);
   }
+  reader.only_class("preprocessor._target_", {"AudioToMelSpectrogramPreprocessor"});
   reader.only_class("encoder._target_", {"ConformerEncoder"});
   if (reader.find("joint") != nullptr) {
     found.transducer = nemo_transducer(reader);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kWeights = "weights/";
 
-/// Rows of different lengths, with -1 behind.
+/// Rows of different lengths, with -1 after each.
 at::Tensor rows_of(const std::vector<FoundLabels>& found, bool frames) {
   size_t width = 0;
   for (const FoundLabels& one : found) width = std::max(width, one.labels.size());

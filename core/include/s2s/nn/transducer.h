@@ -107,11 +107,14 @@ class TransducerDecoder : public Block {
   struct State {
     std::vector<at::Tensor> h, c;  // [A, P] for each layer
     at::Tensor joint_AJ;           // its part of the joint's input
+    at::Tensor durations;          // those of the options, on the device
   };
   struct Step;
   /// Feeds a label [A] to the audios `fed` [A]; undefined: to all.
   void feed(State& state, const at::Tensor& label_A, const at::Tensor& fed_A) const;
-  State start(int64_t audios) const;
+  State empty_state(int64_t audios) const;
+  /// What the prediction network gives for embeddings [A, P], which change the state.
+  at::Tensor recur(const at::Tensor& embedded_AP, const at::Tensor& fed_A, State& state) const;
   at::Tensor scores(const at::Tensor& sum) const;
   /// The best label of each audio at its frame, and where it goes on.
   Step step(const at::Tensor& joint_ATJ, const State& state, const at::Tensor& frame_A,

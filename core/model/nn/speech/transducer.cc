@@ -15,6 +15,11 @@ namespace {
 
 constexpr const char* kBlankOfPieces = "\u2581";
 
+/// `changed` for the audios `fed` [A], or for all; `old` for the others.
+at::Tensor kept(const at::Tensor& fed_A, const at::Tensor& changed, const at::Tensor& old) {
+  return fed_A.defined() ? at::where(fed_A.unsqueeze(1), changed, old) : changed;
+}
+
 }  // namespace
 
 TransducerDecoder::TransducerDecoder(TransducerOptions options, int64_t encoder_dim,
@@ -89,30 +94,36 @@ std::unique_ptr<WeightSource> TransducerDecoder::initial_values() {
                        WeightFiles::open(resolve_path(*options_.path, base_dir_)));
 }
 
-TransducerDecoder::State TransducerDecoder::start(int64_t audios) const {
+TransducerDecoder::State TransducerDecoder::empty_state(int64_t audios) const {
   const at::Tensor zero_AP = at::zeros({audios, options_.pred_hidden}, embed_.options());
-  State state{std::vector<at::Tensor>(layers_.size(), zero_AP),
-              std::vector<at::Tensor>(layers_.size(), zero_AP),
-              {}};
-  // The blank begins a text.
-  feed(state, at::full({audios}, options_.blank_label(), embed_.options().dtype(at::kLong)), {});
-  return state;
+  return {std::vector<at::Tensor>(layers_.size(), zero_AP),
+          std::vector<at::Tensor>(layers_.size(), zero_AP),
+          {},
+          at::tensor(options_.durations, at::kLong).to(embed_.device())};
 }
 
 void TransducerDecoder::feed(State& state, const at::Tensor& label_A,
                              const at::Tensor& fed_A) const {
-  at::Tensor x_AP = at::embedding(embed_, label_A);
-  const at::Tensor fed_A1 = fed_A.defined() ? fed_A.unsqueeze(1) : fed_A;
+  state.joint_AJ =
+      kept(fed_A, project_predictions(recur(at::embedding(embed_, label_A), fed_A, state)),
+           state.joint_AJ);
+}
+
+at::Tensor TransducerDecoder::recur(const at::Tensor& embedded_AP, const at::Tensor& fed_A,
+                                    State& state) const {
+  at::Tensor x_AP = embedded_AP;
   for (size_t i = 0; i < layers_.size(); ++i) {
     const LstmLayer& layer = layers_[i];
-    const auto [h_AP, c_AP] = at::lstm_cell(x_AP, {state.h[i], state.c[i]}, layer.weight_ih,
-                                            layer.weight_hh, layer.bias_ih, layer.bias_hh);
-    x_AP = h_AP;
-    state.h[i] = fed_A1.defined() ? at::where(fed_A1, h_AP, state.h[i]) : h_AP;
-    state.c[i] = fed_A1.defined() ? at::where(fed_A1, c_AP, state.c[i]) : c_AP;
+    // Not at::lstm_cell: not every device has its fused kernel.
+    const at::Tensor gates_AG = at::linear(x_AP, layer.weight_ih, layer.bias_ih) +
+                                at::linear(state.h[i], layer.weight_hh, layer.bias_hh);
+    const std::vector<at::Tensor> gates = gates_AG.chunk(4, 1);
+    const at::Tensor c_AP = gates[1].sigmoid() * state.c[i] + gates[0].sigmoid() * gates[2].tanh();
+    x_AP = gates[3].sigmoid() * c_AP.tanh();
+    state.h[i] = kept(fed_A, x_AP, state.h[i]);
+    state.c[i] = kept(fed_A, c_AP, state.c[i]);
   }
-  const at::Tensor joint_AJ = project_predictions(x_AP);
-  state.joint_AJ = fed_A1.defined() ? at::where(fed_A1, joint_AJ, state.joint_AJ) : joint_AJ;
+  return x_AP;
 }
 
 at::Tensor TransducerDecoder::scores(const at::Tensor& sum) const {
@@ -153,9 +164,8 @@ TransducerDecoder::Step TransducerDecoder::step(const at::Tensor& joint_ATJ, con
   if (num_durations == 0) {
     step.jump_A = step.is_blank_A.to(at::kLong);
   } else {
-    const at::Tensor durations = at::tensor(options_.durations, at::kLong).to(scores_AV.device());
     const at::Tensor best_A = scores_AV.narrow(1, num_labels, num_durations).argmax(1);
-    step.jump_A = durations.index_select(0, best_A);
+    step.jump_A = state.durations.index_select(0, best_A);
     step.jump_A = at::where(step.is_blank_A, step.jump_A.clamp_min(1), step.jump_A);
   }
   step.count_A = count_A + 1;
@@ -175,7 +185,8 @@ std::vector<FoundLabels> TransducerDecoder::search(const at::Tensor& frames_ATD,
   if (audios == 0 || frames_ATD.size(1) == 0) return found;
   const at::Tensor joint_ATJ = project_frames(frames_ATD);
   const at::Tensor length_A = lengths_A.to(joint_ATJ.device(), at::kLong);
-  State state = start(audios);
+  State state = empty_state(audios);
+  feed(state, at::full_like(length_A, options_.blank_label()), {});  // it begins a text
   at::Tensor frame_A = at::zeros_like(length_A), count_A = at::zeros_like(length_A);
   std::vector<at::Tensor> labels, frames;  // [A] of each step; -1: no label
   const int64_t most = options_.limits_steps ? options_.max_symbols * joint_ATJ.size(1) - 1
@@ -193,6 +204,7 @@ std::vector<FoundLabels> TransducerDecoder::search(const at::Tensor& frames_ATD,
     if (!goes_on[0].item<bool>()) break;
     if (goes_on[1].item<bool>()) feed(state, step.label_A, emits_A);
   }
+  if (labels.empty()) return found;
   const at::Tensor labels_NA = at::stack(labels).cpu(), frames_NA = at::stack(frames).cpu();
   const auto label = labels_NA.accessor<int64_t, 2>(), frame = frames_NA.accessor<int64_t, 2>();
   for (int64_t n = 0; n < labels_NA.size(0); ++n) {
@@ -219,15 +231,13 @@ at::Tensor TransducerDecoder::predictions(const at::Tensor& labels_AU,
   const at::Tensor first_A1P =
       begins_with_blank ? embed_.select(0, options_.blank_label()).expand({audios, 1, width})
                         : embed_.new_zeros({audios, 1, width});
-  std::vector<at::Tensor> weights;
-  for (const LstmLayer& layer : layers_) {
-    weights.insert(weights.end(), {layer.weight_ih, layer.weight_hh, layer.bias_ih, layer.bias_hh});
+  const at::Tensor all_AUP = at::cat({first_A1P, embedded_AUP}, 1);
+  State state = empty_state(audios);
+  std::vector<at::Tensor> outputs;
+  for (int64_t u = 0; u < all_AUP.size(1); ++u) {
+    outputs.push_back(recur(all_AUP.select(1, u), {}, state));
   }
-  const auto num_layers = static_cast<int64_t>(layers_.size());
-  const at::Tensor zeros = embed_.new_zeros({num_layers, audios, width});
-  return std::get<0>(at::lstm(at::cat({first_A1P, embedded_AUP}, 1), {zeros, zeros}, weights,
-                              /*has_biases=*/true, num_layers, /*dropout=*/0.0, /*train=*/false,
-                              /*bidirectional=*/false, /*batch_first=*/true));
+  return at::stack(outputs, 1);
 }
 
 at::Tensor TransducerDecoder::project_predictions(const at::Tensor& predictions_AUP) const {
