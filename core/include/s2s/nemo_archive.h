@@ -9,8 +9,8 @@
 
 namespace s2s {
 
-/// Whether `path` is a file *.nemo, a folder with a model_config.yaml, or a folder with one file
-/// *.nemo.
+/// Whether `path` is a file *.nemo, a folder with a model_config.yaml, or a folder whose weights
+/// are in one file *.nemo.
 bool is_nemo_archive(const std::string& path);
 
 /// The model_config.yaml. Errors: [weights/unreadable], [weights/format], [config/syntax].

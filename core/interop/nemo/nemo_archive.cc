@@ -16,14 +16,17 @@ namespace fs = std::filesystem;
 constexpr const char* kConfigName = "model_config.yaml";
 constexpr uint64_t kLargestConfig = uint64_t{4} << 20;
 
-/// The only file *.nemo in a folder; "" if there is none or there are several.
+/// The only file *.nemo in a folder; "" if there is none or there are several, or if the folder has
+/// weights in Hugging Face's format, too, which WeightFiles reads first.
 std::string only_archive(const fs::path& folder) {
   std::string found;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() != ".nemo") continue;
+    const fs::path& path = entry.path();
+    if (path.extension() == ".safetensors" || path.filename() == "pytorch_model.bin") return "";
+    if (path.extension() != ".nemo") continue;
     if (!found.empty()) return "";
-    found = entry.path().string();
+    found = path.string();
   }
   return found;
 }
