@@ -203,6 +203,22 @@ TEST_CASE("nemo_audio_codec refuses what does not fit, and tells of random weigh
       "base_channels": 8, "causal": false, "in_kernel_size": 4})")) == "codec/nemo-sizes");
 }
 
+TEST_CASE("nemo_audio_codec reads a quantizer of one group, and activations in capitals") {
+  Host host;
+  ReferenceFile file = reference("mixed_elu");
+  file.options["vector_quantizer"] =
+      parse_json(R"({"_target_": "modules.FiniteScalarQuantizer", "num_levels": [7, 6, 5, 4]})",
+                 "model_config.yaml");
+  file.options["audio_encoder"]["activation"] = Config::scalar("ELU", true);
+  const auto codec = host.of_reference(file);
+  CHECK(at::equal(codec->encode(file.input("audio"), file.input("lengths")).first,
+                  file.output("codes")));
+  // No audio has no frames.
+  const auto causal = host.make(small());
+  CHECK(causal->encode(at::zeros({1, 0}), at::zeros({1}, at::kLong)).first.size(2) == 0);
+  CHECK(causal->decode(at::zeros({1, 1, 0}, at::kLong)).size(1) == 0);
+}
+
 TEST_CASE("nemo_audio_codec refuses other classes, keys and files") {
   Host host;
   const ReferenceFile file = reference("mixed_elu");

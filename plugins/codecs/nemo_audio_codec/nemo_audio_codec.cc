@@ -21,10 +21,10 @@ constexpr int64_t kSilenceSeconds = 2;
 template <class Push>
 at::Tensor piece_by_piece(const at::Tensor& x, int64_t size, const Push& push) {
   std::vector<at::Tensor> pieces;
-  for (int64_t begin = 0; begin == 0 || begin < x.size(2); begin += size) {
+  for (int64_t begin = 0; begin < x.size(2); begin += size) {
     pieces.push_back(push(x.slice(2, begin, begin + size)));
   }
-  return pieces.size() == 1 ? pieces.front() : at::cat(pieces, 2);
+  return at::cat(pieces, 2);
 }
 
 std::vector<int64_t> reversed(std::vector<int64_t> rates) { return {rates.rbegin(), rates.rend()}; }
@@ -107,6 +107,10 @@ std::pair<at::Tensor, at::Tensor> NemoAudioCodec::encode(const at::Tensor& audio
   const at::NoGradGuard no_grad;
   const auto [whole_BS, frames_B] =
       whole_frames(audio_BS.to(at::kFloat), lengths_B, options_.samples_per_frame);
+  if (whole_BS.size(1) == 0) {
+    const std::vector<int64_t> none = {whole_BS.size(0), shape().num_codebooks, 0};
+    return {at::zeros(none, frames_B.options()), frames_B};
+  }
   const at::Tensor codes_BKT = quantizer_.encode(latents(whole_BS, frames_B));
   return {zero_beyond(codes_BKT, frames_B, 2), frames_B};
 }
@@ -114,6 +118,7 @@ std::pair<at::Tensor, at::Tensor> NemoAudioCodec::encode(const at::Tensor& audio
 at::Tensor NemoAudioCodec::decode(const at::Tensor& codes_BKT) {
   const at::NoGradGuard no_grad;
   check_codes(codes_BKT);
+  if (codes_BKT.size(2) == 0) return at::zeros({codes_BKT.size(0), 0}, device());
   return speak(quantizer_.decode(codes_BKT), {});
 }
 
