@@ -137,7 +137,8 @@ TEST_CASE("plugin check passes a good plugin with a line per check") {
 TEST_CASE("plugin check builds tiny instances and asks for what their interfaces promise") {
   for (const char* plugin :
        {"llm_llama", "llm_tinyllama", "llm_gemma", "llm_qwen", "encoder_fastconformer",
-        "encoder_whisper", "codec_mel_fsq", "codec_mimi", "codec_rvq_vae"}) {
+        "encoder_whisper", "codec_mel_fsq", "codec_nemo_audio_codec", "codec_rvq_vae",
+        "codec_encodec", "codec_dac"}) {
     const CommandResult result = run_cli("plugin check " + s2s::test::binary_dir() +
                                          "/lib/s2s/plugins/libs2s_" + plugin + ".so");
     CHECK_MESSAGE(result.exit_code == 0, result.output);

@@ -22,7 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-COMPARED = ("llm", "encoder", "codec", "model")
+COMPARED = ("llm", "encoder", "codec", "model", "scorer")
 
 
 def run(command, limit_s=60):

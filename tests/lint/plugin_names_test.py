@@ -15,9 +15,9 @@ FOLDERS = ("include", "foundation", "data", "model", "interop", "training", "con
 # Words of the field, or of files that core reads: of these only the quoted name and kind:name
 # count. Of the last ones only kind:name counts: a type of device, which LibTorch gives, and a key
 # of cuts, manifests and reports.
-WORDS = {"adamw", "bleu", "causal_lm", "cer", "conversations", "csv", "cuts", "exact", "hf",
-         "local", "lion", "mlflow", "muon", "sgd", "single", "tensorboard", "turn_taking",
-         "wandb", "wer", "whisper"}
+WORDS = {"adamw", "bleu", "causal_lm", "cer", "conversations", "csv", "ctc", "cuts", "exact", "hf",
+         "local", "lion", "mlflow", "muon", "sgd", "single", "tensorboard", "transducer",
+         "turn_taking", "wandb", "wer", "whisper"}
 NO_NAMES = {"cuda", "text"}
 
 # (file pattern, line pattern): what has the name of a plugin and is something else.

@@ -607,7 +607,8 @@ def main():
     errors = sum("error" in case for case in found)
     assert errors < len(found) / 4, f"{errors} of {len(found)} cases are errors"
     with open(sys.argv[1], "w") as out:
-        json.dump({"templates": templates, "cases": found}, out, ensure_ascii=True)
+        json.dump({"templates": templates, "cases": found}, out, ensure_ascii=True,
+                  separators=(",", ":"))
         out.write("\n")
     print(f"{len(found)} cases, {errors} of them errors, {len(templates)} templates")
 

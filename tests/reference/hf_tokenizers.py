@@ -252,7 +252,7 @@ def main():
         name.write_text(json.dumps(tokenizer, ensure_ascii=True, separators=(",", ":")) + "\n")
         golden.append(vectors(style, tokenizer, num_texts=200, num_lists=50))
     (out / "hf_trained.json").write_text(json.dumps(trained_merges(), ensure_ascii=True) + "\n")
-    text_ = json.dumps({"styles": golden}, ensure_ascii=True, separators=(",", ":"))
+    text_ = json.dumps({"styles": golden}, ensure_ascii=False, separators=(",", ":"))
     (out / "hf_tokenizers.json").write_text(text_.replace('{"style"', '\n{"style"') + "\n")
 
 

@@ -322,7 +322,8 @@ def main():
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     cases = make_cases(number, seed)
     with open(sys.argv[1], "w", encoding="utf-8") as file:
-        file.write("[\n" + ",\n".join(json.dumps(c, ensure_ascii=False) for c in cases) + "\n]\n")
+        lines = (json.dumps(c, ensure_ascii=False, separators=(",", ":")) for c in cases)
+        file.write("[\n" + ",\n".join(lines) + "\n]\n")
     print(f"{len(cases)} cases, {sum('error' in c['expected'] for c in cases)} refused, "
           f"{sum('broken' in c['expected'] for c in cases)} broken")
 

@@ -308,7 +308,8 @@ def main():
     lines = ["{"]
     for kind, items in cases.items():
         lines.append(f'"{kind}": [')
-        lines += [json.dumps(item, default=str) + ("," if i + 1 < len(items) else "")
+        lines += [json.dumps(item, default=str, separators=(",", ":")) +
+                  ("," if i + 1 < len(items) else "")
                   for i, item in enumerate(items)]
         lines.append("]" + ("," if kind == "streams" else ""))
     Path("cases.json").write_text("\n".join(lines + ["}"]) + "\n")

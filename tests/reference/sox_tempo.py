@@ -29,7 +29,7 @@ def main():
     tensors = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, channels in (("mono", 1), ("stereo", 2)):
-            audio = tones(rng, 8000, channels, RATE)
+            audio = tones(rng, 4000, channels, RATE)
             tensors[f"input/{name}"] = audio
             sf.write(f"{folder}/in.wav", audio.T, RATE, subtype="FLOAT")
             for factor in FACTORS:

@@ -3,4 +3,4 @@
 // without s2s/data.
 
 /// Which headers a plugin, or the host, was compiled with; a part of the note's C++ ABI text.
-#define S2S_SDK_FINGERPRINT "8c3b8f3b38ac"
+#define S2S_SDK_FINGERPRINT "d4f7b1a15915"

@@ -9,25 +9,17 @@
 
 #include "config/config_errors.h"
 #include "config/config_notes.h"
-#include "config/yaml_reader.h"
 #include "nemo/nemo_class.h"
 #include "nemo/nemo_keys.h"
 #include "s2s/kinds/model.h"
 #include "s2s/model_parts.h"
 #include "s2s/nemo.h"
-#include "weights/archives.h"
+#include "s2s/nemo_archive.h"
 
 namespace s2s::interop {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr uint64_t kLargestConfig = uint64_t{4} << 20;
-
-/// The configuration in a .nemo archive.
-Config config_in(const std::string& archive) {
-  return parse_yaml(read_archive_text(archive, "model_config.yaml", kLargestConfig), archive);
-}
 
 class NemoModel {
  public:
@@ -132,7 +124,7 @@ class NemoModel {
 
   /// `perception`, completed by the blocks of pretrained_asr's archive.
   static Config over_archive(Config perception, const std::string& archive) {
-    const Config written = config_in(archive);
+    const Config written = read_nemo_config(archive);
     for (const char* key : {"preprocessor", "encoder", "spec_augment"}) {
       const Config* const block = written.find(key);
       if (block == nullptr || !block->is_map()) continue;
@@ -147,7 +139,7 @@ class NemoModel {
 
   /// The transducer of an archive, for NeMo's SALMWithAsrDecoder; null if it has none.
   Config transducer_of(const Config& archive) const {
-    const Config written = config_in(archive.text());
+    const Config written = read_nemo_config(archive.text());
     Config decoder = Config::map();
     const auto take = [&](const char* key, std::initializer_list<const char*> paths) {
       for (const char* path : paths) {

@@ -30,8 +30,8 @@ constexpr const char* kEncoder =
     "it is read with a .nemo file in model.pretrained_asr, or with preprocessor and encoder of its "
     "own; else write encoder: {name: fastconformer} and modality_adapter";
 constexpr const char* kCodec =
-    "write codec: {name: mel_fsq}; of NeMo's codecs, only that of EAR-TTS is read (s2s-run plugin "
-    "list --kind codec)";
+    "write codec: {name: mel_fsq}, or for the .nemo archive of an AudioCodecModel codec: {name: "
+    "nemo_audio_codec, path: FILE} (s2s-run plugin list --kind codec)";
 constexpr const char* kTokenizer = "write tokenizer: {name: hf, path: FOLDER}";
 constexpr const char* kPartName =
     "write name (see s2s-run plugin list); Python classes are not loaded";

@@ -32,7 +32,8 @@ struct Run {
 constexpr Run kRuns[] = {{"llm", compare_llm},
                          {"encoder", compare_encoder},
                          {"codec", compare_codec},
-                         {"model", compare_model}};
+                         {"model", compare_model},
+                         {"scorer", compare_scorer}};
 
 double largest(const at::Tensor& values) {
   return values.numel() == 0 ? 0 : values.max().item<double>();
@@ -171,6 +172,7 @@ std::unique_ptr<T> build_from_reference(const CompareJob& job) {
   ContextOf<T> context;
   context.registries = &job.registries;
   context.path = reference.path;
+  if constexpr (std::is_same_v<T, Scorer>) context.device = job.settings.device;
   const Component<T>& component =
       job.registries.get<T>(reference.name, reference.options, reference.path);
   if (component.translate == nullptr) {
@@ -182,6 +184,7 @@ template std::unique_ptr<Backbone> build_from_reference(const CompareJob& job);
 template std::unique_ptr<Encoder> build_from_reference(const CompareJob& job);
 template std::unique_ptr<Codec> build_from_reference(const CompareJob& job);
 template std::unique_ptr<Model> build_from_reference(const CompareJob& job);
+template std::unique_ptr<Scorer> build_from_reference(const CompareJob& job);
 
 TensorMap named_grads(Block& block, const NameMap& names, const TensorMap& expected) {
   TensorMap grads;
@@ -213,7 +216,7 @@ std::vector<TensorDifference> compare_reference(const CompareJob& job) {
     return comparison.rows();
   }
   throw reference_metadata_error(job.reference.path, "kind", job.reference.kind,
-                                 "llm, encoder, codec or model");
+                                 "scorer, llm, encoder, codec or model");
 }
 
 std::string format_differences(const ReferenceFile& reference,

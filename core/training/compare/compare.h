@@ -83,6 +83,7 @@ void compare_codec(const CompareJob& job, Comparison& comparison);
 void compare_llm(const CompareJob& job, Comparison& comparison);
 void compare_encoder(const CompareJob& job, Comparison& comparison);
 void compare_model(const CompareJob& job, Comparison& comparison);
+void compare_scorer(const CompareJob& job, Comparison& comparison);
 
 /// Builds the component that the file names, with translated options of the source.
 template <class T>

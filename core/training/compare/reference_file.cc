@@ -220,7 +220,7 @@ ReferenceFile read_reference(const std::string& path) {
   if (version != "1") throw reference_metadata_error(path, "s2s.reference", version, "'1'");
   ReferenceFile reference;
   reference.path = path;
-  reference.kind = required(file, "kind", "llm, encoder, codec or model");
+  reference.kind = required(file, "kind", "scorer, llm, encoder, codec or model");
   reference.name = required(file, "name", "a component's name");
   reference.options =
       parse_json(required(file, "options", "the source's configuration"), path + " (options)");

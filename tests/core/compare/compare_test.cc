@@ -98,7 +98,7 @@ TEST_CASE("a file that is no reference file says what its metadata lacks") {
   metadata["rtol"] = "-1";
   CHECK(has(reference_error(metadata), "a number of at least 0"));
   metadata = good_metadata();
-  metadata["kind"] = "scorer";
+  metadata["kind"] = "metric";
   CHECK(has(reference_error(metadata), "llm, encoder, codec or model"));
   metadata["options"] = "{";
   CHECK(has(reference_error(metadata), "[weights/json]"));

@@ -20,8 +20,16 @@ namespace s2s {
 std::string text_of_labels(const std::vector<std::string>& vocabulary,
                            const std::vector<int64_t>& labels);
 
-/// The labels that CTC reads greedily: the best of each frame, without repetitions and blanks.
-/// scores [A, T, V]; lengths [A]; the blank is the last label, as in NeMo.
+/// What a search found in one audio: its labels, and the frame of each.
+struct FoundLabels {
+  std::vector<int64_t> labels, frames;
+};
+
+/// What CTC reads greedily: the best label of each frame, without repetitions and blanks.
+/// scores [A, T, V]; lengths [A].
+std::vector<FoundLabels> ctc_search(const at::Tensor& scores_ATV, const at::Tensor& lengths_A,
+                                    int64_t blank);
+/// Its labels; the blank is the last label, as in NeMo.
 std::vector<std::vector<int64_t>> ctc_labels(const at::Tensor& scores_ATV,
                                              const at::Tensor& lengths_A);
 
@@ -31,6 +39,15 @@ struct TransducerOptions {
   std::vector<int64_t> durations;
   int64_t pred_hidden = 640, pred_rnn_layers = 1, joint_hidden = 640, max_symbols = 10;
   std::optional<std::string> path;
+  // What only other programs' files say.
+  std::optional<int64_t> blank;     // null: the last label
+  std::string activation = "relu";  // of the joint network: relu, sigmoid, tanh, silu, gelu
+  /// transformers' limits: a TDT model may stay at a frame, and a text ends after max_symbols steps
+  /// for each frame of the batch.
+  bool limits_steps = false;
+
+  int64_t num_labels() const { return static_cast<int64_t>(vocabulary.size()) + 1; }
+  int64_t blank_label() const { return blank.value_or(num_labels() - 1); }
   bool is_there() const { return !vocabulary.empty(); }
   void visit(OptionVisitor& v) {
     v("vocabulary", vocabulary,
@@ -55,14 +72,25 @@ class TransducerDecoder : public Block {
   /// encoder_dim: D. base_dir: of options.path.
   TransducerDecoder(TransducerOptions options, int64_t encoder_dim, std::string base_dir);
 
-  /// The labels of each audio. frames [A, T, >= D], of which the last D channels are read (the
-  /// encoder's own output follows those of its layers); lengths [A].
-  /// Source: NeMo collections/asr transducer_decoding/rnnt_label_looping.py, tdt_label_looping.py.
+  /// The labels of each audio, found side by side. frames [A, T, >= D], of which the last D
+  /// channels are read (the encoder's own output follows those of its layers); lengths [A]. Source:
+  /// NeMo collections/asr transducer_decoding/rnnt_label_looping.py, tdt_label_looping.py;
+  /// transformers generation_parakeet.py.
+  std::vector<FoundLabels> search(const at::Tensor& frames_ATD, const at::Tensor& lengths_A);
   std::vector<std::vector<int64_t>> labels(const at::Tensor& frames_ATD,
                                            const at::Tensor& lengths_A);
   std::string text(const std::vector<int64_t>& labels) const {
     return text_of_labels(options_.vocabulary, labels);
   }
+
+  // The networks alone, as training runs them. U labels, P width of the prediction network, J of
+  // the joint network.
+  /// labels [A, U] -> [A, U + 1, P]; first comes the blank's embedding, or zeros.
+  at::Tensor predictions(const at::Tensor& labels_AU, bool begins_with_blank) const;
+  at::Tensor project_predictions(const at::Tensor& predictions_AUP) const;
+  at::Tensor project_frames(const at::Tensor& frames_ATD) const;
+  /// Both projections [A, T, J] and [A, U, J] -> scores [A, T, U, V], durations after the labels.
+  at::Tensor joint(const at::Tensor& frames_ATJ, const at::Tensor& predictions_AUJ) const;
 
   /// Names below `theirs`, a NeMo ASR model, for this block below `ours`.
   static NameMap names(const std::string& ours, const std::string& theirs, int64_t num_layers);
@@ -75,15 +103,22 @@ class TransducerDecoder : public Block {
   struct LstmLayer {
     at::Tensor weight_ih, weight_hh, bias_ih, bias_hh;
   };
-  /// What the prediction network remembers.
+  /// What the prediction network remembers of each audio.
   struct State {
-    std::vector<at::Tensor> h, c;  // [1, P] for each layer
-    at::Tensor joint_1J;           // its part of the joint's input
+    std::vector<at::Tensor> h, c;  // [A, P] for each layer
+    at::Tensor joint_AJ;           // its part of the joint's input
+    at::Tensor durations;          // those of the options, on the device
   };
-  void feed(State& state, int64_t label) const;
-  /// Frames to go on by; 0: it says none.
-  int64_t duration(const at::Tensor& scores_V) const;
-  std::vector<int64_t> decode(const at::Tensor& joint_TJ) const;
+  struct Step;
+  /// Feeds a label [A] to the audios `fed` [A]; undefined: to all.
+  void feed(State& state, const at::Tensor& label_A, const at::Tensor& fed_A) const;
+  State empty_state(int64_t audios) const;
+  /// What the prediction network gives for embeddings [A, P], which change the state.
+  at::Tensor recur(const at::Tensor& embedded_AP, const at::Tensor& fed_A, State& state) const;
+  at::Tensor scores(const at::Tensor& sum) const;
+  /// The best label of each audio at its frame, and where it goes on.
+  Step step(const at::Tensor& joint_ATJ, const State& state, const at::Tensor& frame_A,
+            const at::Tensor& count_A) const;
 
   TransducerOptions options_;
   int64_t encoder_dim_;

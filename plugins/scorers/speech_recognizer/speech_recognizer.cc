@@ -1,0 +1,156 @@
+#include "speech_recognizer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "s2s/data/resample.h"
+#include "s2s/nn/weights.h"
+
+namespace s2s::speech_recognizer {
+
+CtcHead::CtcHead(int64_t width, int64_t num_labels) : width_(width), num_labels_(num_labels) {
+  register_buffer("weight", weight_);
+  register_buffer("bias", bias_);
+  CtcHead::reset_buffers();
+}
+
+CtcHead::~CtcHead() = default;
+
+void CtcHead::reset_buffers() {
+  weight_ = at::zeros({num_labels_, width_, 1}, at::kFloat);
+  bias_ = at::zeros({num_labels_}, at::kFloat);
+}
+
+at::Tensor CtcHead::operator()(const at::Tensor& x_ATH) const {
+  return at::linear(x_ATH, weight_.squeeze(2), bias_);
+}
+
+SpeechRecognizer::SpeechRecognizer(Parts parts, DecoderKind kind)
+    : parts_(std::move(parts)), kind_(kind) {
+  register_block("", *parts_.encoder);
+  const int64_t width = parts_.encoder->output_dim();
+  if (parts_.config.ctc.num_labels > 0) {
+    ctc_ = std::make_unique<CtcHead>(width, parts_.config.ctc.num_labels);
+    register_block("ctc", *ctc_);
+  }
+  if (kind == DecoderKind::kTransducer) {
+    transducer_ = std::make_unique<TransducerDecoder>(parts_.config.transducer, width, "");
+    register_block("transducer", *transducer_);
+  }
+}
+
+SpeechRecognizer::~SpeechRecognizer() = default;
+
+namespace {
+
+/// The names of transformers' ParakeetForRNNT and ParakeetForTDT.
+void add_parakeet_names(int64_t num_layers, NameMap& names) {
+  const auto add = [&](const std::string& ours, const std::string& theirs) {
+    names.rules.push_back({"transducer." + ours, theirs});
+  };
+  add("embed.weight", "decoder.embedding.weight");
+  for (int64_t i = 0; i < num_layers; ++i) {
+    for (const char* tensor : {"weight_ih", "weight_hh", "bias_ih", "bias_hh"}) {
+      const std::string name = std::string("lstm.") + tensor + "_l" + std::to_string(i);
+      add(name, "decoder." + name);
+    }
+  }
+  for (const char* tensor : {".weight", ".bias"}) {
+    add(std::string("pred") + tensor, std::string("decoder.decoder_projector") + tensor);
+    add(std::string("enc") + tensor, std::string("encoder_projector") + tensor);
+    add(std::string("out") + tensor, std::string("joint.head") + tensor);
+  }
+}
+
+}  // namespace
+
+NameMap SpeechRecognizer::checkpoint_names() const {
+  NameMap names = parts_.encoder->checkpoint_names();
+  const std::string& ctc = parts_.config.ctc.prefix;
+  names.rules.insert(names.rules.begin(),
+                     {{"ctc.weight", ctc + "weight"}, {"ctc.bias", ctc + "bias"}});
+  if (!transducer_) return names;
+  const int64_t layers = parts_.config.transducer.pred_rnn_layers;
+  if (!parts_.config.is_nemo) {
+    add_parakeet_names(layers, names);
+    return names;
+  }
+  const NameMap own = TransducerDecoder::names("transducer.", "", layers);
+  names.rules.insert(names.rules.end(), own.rules.begin(), own.rules.end());
+  names.other_spellings.insert(names.other_spellings.end(), own.other_spellings.begin(),
+                               own.other_spellings.end());
+  return names;
+}
+
+std::unique_ptr<WeightSource> SpeechRecognizer::initial_values() {
+  if (parts_.weights_path.empty()) return nullptr;
+  return weight_source(*this, checkpoint_names(), WeightFiles::open(parts_.weights_path));
+}
+
+std::vector<FoundLabels> SpeechRecognizer::search(const EncoderOutput& heard) const {
+  if (transducer_) return transducer_->search(heard.features_BTH, heard.lengths_B);
+  return ctc_search((*ctc_)(heard.features_BTH), heard.lengths_B, parts_.config.ctc.blank);
+}
+
+std::string SpeechRecognizer::text_of(const std::vector<int64_t>& labels) const {
+  if (parts_.tokenizer) return parts_.tokenizer->decode(labels);
+  return text_of_labels(parts_.config.vocabulary, labels);
+}
+
+void SpeechRecognizer::transcribe_some(const std::vector<at::Tensor>& clips_S,
+                                       const std::vector<size_t>& chosen,
+                                       std::vector<std::string>& texts) {
+  int64_t longest = 0;
+  std::vector<int64_t> lengths;
+  for (const size_t i : chosen) {
+    lengths.push_back(clips_S[i].numel());
+    longest = std::max(longest, lengths.back());
+  }
+  std::vector<at::Tensor> rows;
+  for (const size_t i : chosen) {
+    rows.push_back(at::constant_pad_nd(clips_S[i], {0, longest - clips_S[i].numel()}));
+  }
+  const at::Device device = named_buffers().front().tensor->device();
+  const EncoderOutput heard = parts_.encoder->forward(at::stack(rows).to(device),
+                                                      at::tensor(lengths, at::kLong).to(device));
+  const std::vector<FoundLabels> found = search(heard);
+  for (size_t i = 0; i < chosen.size(); ++i) texts[chosen[i]] = text_of(found[i].labels);
+}
+
+std::vector<std::string> SpeechRecognizer::transcribe(const std::vector<AudioClip>& clips) {
+  const at::NoGradGuard no_grad;
+  const int64_t rate = parts_.encoder->sample_rate_hz();
+  std::map<int64_t, Resampler> resamplers;
+  std::vector<at::Tensor> clips_S;
+  std::vector<size_t> order;
+  for (const AudioClip& clip : clips) {
+    const auto resampler =
+        resamplers.try_emplace(clip.sample_rate_hz, clip.sample_rate_hz, rate).first;
+    at::Tensor samples_S = clip.samples_S.to(at::kCPU, at::kFloat).reshape({-1});
+    const bool is_silent = samples_S.numel() == 0 || samples_S.eq(0).all().item<bool>();
+    if (!is_silent) samples_S = resampler->second(samples_S);
+    if (!is_silent && parts_.encoder->output_frames(samples_S.numel()) > 0) {
+      order.push_back(clips_S.size());
+    }
+    clips_S.push_back(std::move(samples_S));
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return clips_S[a].numel() < clips_S[b].numel(); });
+  std::vector<std::string> texts(clips.size());
+  const auto most = static_cast<size_t>(parts_.batch_size);
+  for (size_t begin = 0; begin < order.size(); begin += most) {
+    const size_t end = std::min(order.size(), begin + most);
+    transcribe_some(clips_S,
+                    {order.begin() + static_cast<std::ptrdiff_t>(begin),
+                     order.begin() + static_cast<std::ptrdiff_t>(end)},
+                    texts);
+  }
+  return texts;
+}
+
+}  // namespace s2s::speech_recognizer

@@ -1,0 +1,29 @@
+#include "speech_recognizer_errors.h"
+
+#include <fmt/format.h>
+
+namespace s2s::speech_recognizer {
+
+Error no_model(const std::string& path) {
+  return config_error(
+      "scorer/no-model",
+      fmt::format("{}.path: not set; expected a .nemo archive of an ASR model, or a "
+                  "folder of Parakeet in Hugging Face's format",
+                  path));
+}
+
+Error no_decoder(const std::string& place, const std::string& wanted, const std::string& other) {
+  return config_error("scorer/no-decoder",
+                      fmt::format("{}: the model has no {} decoder; expected one that has; write "
+                                  "scoring_asr: {{name: {}, ...}} for this one",
+                                  place, wanted, other));
+}
+
+Error cannot_unpack(const std::string& file, const std::string& reason) {
+  return data_error("scorer/tokenizer-file",
+                    fmt::format("{}: {}; the archive's tokenizer is written there for a moment; "
+                                "set TMPDIR to a folder with free space",
+                                file, reason));
+}
+
+}  // namespace s2s::speech_recognizer

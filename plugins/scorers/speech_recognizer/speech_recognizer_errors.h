@@ -1,0 +1,17 @@
+#pragma once
+// Errors of the recognizers. `path` names the scorer's options in the config.
+
+#include <string>
+
+#include "s2s/error.h"
+
+namespace s2s::speech_recognizer {
+
+/// [scorer/no-model]: neither `path` nor `model` is given.
+Error no_model(const std::string& path);
+/// [scorer/no-decoder]: the model has no decoder of this kind.
+Error no_decoder(const std::string& place, const std::string& wanted, const std::string& other);
+/// [scorer/tokenizer-file]: the archive's tokenizer cannot be written for its reader.
+Error cannot_unpack(const std::string& file, const std::string& reason);
+
+}  // namespace s2s::speech_recognizer
