@@ -18,6 +18,7 @@ void setup_subcommands(const Command& program) {
   setup_tune_batch(program);
   setup_compare(program);
   setup_score(program);
+  setup_transcribe(program);
   setup_config(program);
   const Command data = program.group("data", "create, inspect and convert data sets");
   setup_data_estimate_bins(data);

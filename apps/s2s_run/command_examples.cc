@@ -33,6 +33,8 @@ constexpr std::pair<std::string_view, const char*> kExamples[] = {
     {"score",
      "s2s-run score runs/my/report/predictions.jsonl\n"
      "  s2s-run score mine.jsonl theirs.jsonl --hypothesis pred_text"},
+    {"transcribe",
+     "s2s-run transcribe talk.wav --path parakeet-tdt-0.6b.nemo --format srt -o talk.srt"},
     {"data synth", "s2s-run data synth runs/data --tiny"},
     {"data inspect",
      "s2s-run data inspect cuts.jsonl --html page.html\n"

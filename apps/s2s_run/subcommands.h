@@ -21,6 +21,7 @@ void setup_runs(const Command& program);
 void setup_score(const Command& program);
 void setup_tokenizer(const Command& program);
 void setup_train(const Command& program);
+void setup_transcribe(const Command& program);
 void setup_tune_batch(const Command& program);
 void setup_validate(const Command& program);
 

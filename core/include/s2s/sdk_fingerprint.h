@@ -3,4 +3,4 @@
 // without s2s/data.
 
 /// Which headers a plugin, or the host, was compiled with; a part of the note's C++ ABI text.
-#define S2S_SDK_FINGERPRINT "d4f7b1a15915"
+#define S2S_SDK_FINGERPRINT "b0f2a6c853a1"

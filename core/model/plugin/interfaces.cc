@@ -36,6 +36,13 @@ CodecStream::~CodecStream() = default;
 CodecEncoderStream::~CodecEncoderStream() = default;
 Codec::~Codec() = default;
 Scorer::~Scorer() = default;
+
+std::vector<Transcript> Scorer::transcripts(const std::vector<AudioClip>& clips) {
+  std::vector<Transcript> found;
+  for (std::string& text : transcribe(clips)) found.push_back({std::move(text), {}});
+  return found;
+}
+
 Model::~Model() = default;
 std::vector<std::string> Model::metric_names() const { return {}; }
 std::vector<StagePart> Model::stages() { return {}; }

@@ -41,7 +41,7 @@ bool is_of_frames(const std::string& name) {
   return name != "ids" && name != "id_frames" && name != "prediction" && name != "sequences";
 }
 
-bool is_optional(const std::string& name) {
+bool is_optional_of_scorers(const std::string& name) {
   return name == "sequences" || name == "step_durations" || name == "loss_rows";
 }
 
@@ -63,7 +63,7 @@ void compare_scorer(const CompareJob& job, Comparison& comparison) {
   const auto features = actual.find("features"), lengths = actual.find("lengths");
   for (const auto& [name, expected] : file.outputs) {
     const at::Tensor ours = output_like(expected, name, actual);
-    if (!ours.defined() && is_optional(name)) continue;
+    if (!ours.defined() && is_optional_of_scorers(name)) continue;
     at::Tensor valid;
     if (is_of_frames(name) && features != actual.end() && lengths != actual.end()) {
       valid = valid_frames(expected, lengths->second, features->second.size(1));

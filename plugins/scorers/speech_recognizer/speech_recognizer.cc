@@ -10,6 +10,7 @@
 
 #include "s2s/data/resample.h"
 #include "s2s/nn/weights.h"
+#include "s2s/scores/texts.h"
 
 namespace s2s::speech_recognizer {
 
@@ -104,7 +105,7 @@ std::string SpeechRecognizer::text_of(const std::vector<int64_t>& labels) const 
 
 void SpeechRecognizer::transcribe_some(const std::vector<at::Tensor>& clips_S,
                                        const std::vector<size_t>& chosen,
-                                       std::vector<std::string>& texts) {
+                                       std::vector<Transcript>& transcripts) {
   int64_t longest = 0;
   std::vector<int64_t> lengths;
   for (const size_t i : chosen) {
@@ -119,10 +120,34 @@ void SpeechRecognizer::transcribe_some(const std::vector<at::Tensor>& clips_S,
   const EncoderOutput heard = parts_.encoder->forward(at::stack(rows).to(device),
                                                       at::tensor(lengths, at::kLong).to(device));
   const std::vector<FoundLabels> found = search(heard);
-  for (size_t i = 0; i < chosen.size(); ++i) texts[chosen[i]] = text_of(found[i].labels);
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    transcripts[chosen[i]] = {text_of(found[i].labels), words_of(found[i])};
+  }
 }
 
 std::vector<std::string> SpeechRecognizer::transcribe(const std::vector<AudioClip>& clips) {
+  std::vector<std::string> texts;
+  for (Transcript& transcript : transcripts(clips)) texts.push_back(std::move(transcript.text));
+  return texts;
+}
+
+/// Labels are decoded one more at a time: a word begins where the decoded text has another one.
+std::vector<RecognizedWord> SpeechRecognizer::words_of(const FoundLabels& found) const {
+  const double frame_s = 1 / parts_.encoder->frame_rate_hz();
+  std::vector<RecognizedWord> words;
+  std::vector<int64_t> labels;
+  for (size_t i = 0; i < found.labels.size(); ++i) {
+    labels.push_back(found.labels[i]);
+    const std::vector<std::string> texts = split_words(text_of(labels));
+    const auto frame = static_cast<double>(found.frames[i]);
+    if (texts.size() > words.size()) words.push_back({"", frame * frame_s, 0});
+    for (size_t w = 0; w < words.size() && w < texts.size(); ++w) words[w].text = texts[w];
+    if (!words.empty()) words.back().end_s = (frame + 1) * frame_s;
+  }
+  return words;
+}
+
+std::vector<Transcript> SpeechRecognizer::transcripts(const std::vector<AudioClip>& clips) {
   const at::NoGradGuard no_grad;
   const int64_t rate = parts_.encoder->sample_rate_hz();
   std::map<int64_t, Resampler> resamplers;
@@ -141,16 +166,16 @@ std::vector<std::string> SpeechRecognizer::transcribe(const std::vector<AudioCli
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return clips_S[a].numel() < clips_S[b].numel(); });
-  std::vector<std::string> texts(clips.size());
+  std::vector<Transcript> found(clips.size());
   const auto most = static_cast<size_t>(parts_.batch_size);
   for (size_t begin = 0; begin < order.size(); begin += most) {
     const size_t end = std::min(order.size(), begin + most);
     transcribe_some(clips_S,
                     {order.begin() + static_cast<std::ptrdiff_t>(begin),
                      order.begin() + static_cast<std::ptrdiff_t>(end)},
-                    texts);
+                    found);
   }
-  return texts;
+  return found;
 }
 
 }  // namespace s2s::speech_recognizer

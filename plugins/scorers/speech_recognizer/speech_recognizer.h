@@ -50,6 +50,8 @@ class SpeechRecognizer : public Scorer, public Block, public RunsReferences {
   /// Clips of similar lengths are recognized side by side. Silence and clips shorter than a frame
   /// of the encoder have no words.
   std::vector<std::string> transcribe(const std::vector<AudioClip>& clips) override;
+  /// A word begins with the frame of its first label, and ends after that of its last one.
+  std::vector<Transcript> transcripts(const std::vector<AudioClip>& clips) override;
   /// Inputs: audio [A, S], lengths, labels [A, U], label_lengths or joint_labels; the weights by
   /// their names, below "weights/". Outputs: features, lengths, ctc_logits or logits, prediction,
   /// projected, joint, ids, id_lengths, id_frames, frame_ids, loss, loss_rows. What peers give in
@@ -65,7 +67,8 @@ class SpeechRecognizer : public Scorer, public Block, public RunsReferences {
   std::vector<FoundLabels> search(const EncoderOutput& heard) const;
   std::string text_of(const std::vector<int64_t>& labels) const;
   void transcribe_some(const std::vector<at::Tensor>& clips_S, const std::vector<size_t>& chosen,
-                       std::vector<std::string>& texts);
+                       std::vector<Transcript>& transcripts);
+  std::vector<RecognizedWord> words_of(const FoundLabels& found) const;
   void add_ctc(const EncoderOutput& heard, const TensorMap& inputs, TensorMap& outputs) const;
   void add_transducer(const EncoderOutput& heard, const TensorMap& inputs,
                       TensorMap& outputs) const;

@@ -14,6 +14,19 @@ struct AudioClip {
   int64_t sample_rate_hz = 0;
 };
 
+/// A word that was recognized, from its first frame to the end of its last one.
+struct RecognizedWord {
+  std::string text;
+  double start_s = 0;
+  double end_s = 0;
+};
+
+/// What was recognized in a clip.
+struct Transcript {
+  std::string text;
+  std::vector<RecognizedWord> words;  // empty for a recognizer without times
+};
+
 /// Transcribes the audio of a model, so that the transcripts can be compared with texts.
 class Scorer {
  public:
@@ -23,6 +36,8 @@ class Scorer {
   virtual void prepare(const std::vector<std::string>& texts) = 0;
   /// One text per clip; "" when no words were recognized.
   virtual std::vector<std::string> transcribe(const std::vector<AudioClip>& clips) = 0;
+  /// The same texts with the times of their words. Default: without words.
+  virtual std::vector<Transcript> transcripts(const std::vector<AudioClip>& clips);
   /// Remarks that help to interpret the scores (words that cannot be recognized). Call it after
   /// `prepare`.
   virtual std::vector<std::string> notes() const { return {}; }

@@ -1,0 +1,219 @@
+// s2s-run transcribe: what a recognizer hears in recordings, with the times of words.
+
+#include <ATen/DeviceAccelerator.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/warnings.h"
+#include "run/run_builder.h"
+#include "s2s/foreign_text.h"
+#include "s2s/kinds/scorer.h"
+#include "s2s_run/bench/command_ranks.h"
+#include "s2s_run/new_output.h"
+#include "s2s_run/run/generate.h"
+#include "s2s_run/subcommands.h"
+
+namespace s2s::run {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kRate_hz = 16000;  // recognizers resample it, if theirs is another
+constexpr double kPause_s = 0.6;     // longer ones begin a new subtitle
+constexpr size_t kSubtitleLetters = 84;
+
+struct TranscribeArguments {
+  std::vector<std::string> inputs;
+  std::string scorer = "transducer", path, format = "text", output, device = "auto";
+  int64_t batch_size = 8;
+  bool force = false;
+};
+
+/// One channel of a recording.
+struct Channel {
+  std::string path;
+  int64_t channel = 0, num_channels = 1;
+  double duration_s = 0;
+  Transcript transcript;
+};
+
+std::unique_ptr<Scorer> make_recognizer(const TranscribeArguments& arguments,
+                                        const Registries& registries, Warnings& warnings) {
+  Config node = Config::map();
+  node["name"] = Config::scalar(arguments.scorer, true);
+  node["path"] = Config::scalar(arguments.path, true);
+  node["batch_size"] = Config::scalar(std::to_string(arguments.batch_size));
+  ScorerContext context;
+  context.registries = &registries;
+  context.path = "--scorer";
+  context.warn = [&](const std::string& message) { warnings.add(message); };
+  context.device = choose_device("--device", arguments.device, warnings);
+  return registries.create<Scorer>(node, context);
+}
+
+std::vector<Channel> transcribed(const TranscribeArguments& arguments, Scorer& recognizer) {
+  std::vector<Channel> channels;
+  std::vector<AudioClip> clips;
+  const auto add = [&](const HeardRecording& read, int64_t channel) {
+    channels.push_back({read.path,
+                        channel,
+                        read.wave.num_channels,
+                        static_cast<double>(read.wave.samples_S.numel()) / kRate_hz,
+                        {}});
+    clips.push_back({read.wave.samples_S, kRate_hz});
+  };
+  for (const HeardRecording& first : read_recordings(arguments.inputs, 0, kRate_hz)) {
+    add(first, 0);
+    for (int64_t channel = 1; channel < first.wave.num_channels; ++channel) {
+      add(read_recordings({first.path}, channel, kRate_hz)[0], channel);
+    }
+  }
+  const std::vector<Transcript> found = recognizer.transcripts(clips);
+  for (size_t i = 0; i < channels.size(); ++i) channels[i].transcript = found[i];
+  return channels;
+}
+
+std::string name_of(const Channel& channel) {
+  const std::string name = printable_name(channel.path);
+  return channel.num_channels == 1 ? name : fmt::format("{}, channel {}", name, channel.channel);
+}
+
+std::string as_text(const std::vector<Channel>& channels) {
+  std::string out;
+  for (const Channel& channel : channels) {
+    if (channels.size() > 1) out += name_of(channel) + ": ";
+    out += channel.transcript.text + "\n";
+  }
+  return out;
+}
+
+/// One line for each channel, as a NeMo manifest has them, with the words.
+std::string as_json(const std::vector<Channel>& channels) {
+  std::string out;
+  for (const Channel& channel : channels) {
+    Json line = {{"audio_filepath", channel.path},
+                 {"duration", channel.duration_s},
+                 {"pred_text", channel.transcript.text}};
+    if (channel.num_channels > 1) line["channel"] = channel.channel;
+    line["words"] = Json::array();
+    for (const RecognizedWord& word : channel.transcript.words) {
+      line["words"].push_back({{"word", word.text}, {"start", word.start_s}, {"end", word.end_s}});
+    }
+    out += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  return out;
+}
+
+std::string srt_time(double seconds) {
+  const auto ms = static_cast<int64_t>(std::llround(1000 * seconds));
+  return fmt::format("{:02}:{:02}:{:02},{:03}", ms / 3600000, ms / 60000 % 60, ms / 1000 % 60,
+                     ms % 1000);
+}
+
+/// Subtitles of one or two lines' length, which pauses part.
+std::vector<RecognizedWord> subtitles(const Transcript& transcript) {
+  std::vector<RecognizedWord> parts;
+  for (const RecognizedWord& word : transcript.words) {
+    const bool begins = parts.empty() || word.start_s - parts.back().end_s > kPause_s ||
+                        parts.back().text.size() + word.text.size() >= kSubtitleLetters;
+    if (begins) {
+      parts.push_back(word);
+    } else {
+      parts.back().text += " " + word.text;
+      parts.back().end_s = word.end_s;
+    }
+  }
+  return parts;
+}
+
+/// SubRip. Speakers of a recording with several channels are told apart, in the order of time.
+std::string as_srt(const std::vector<Channel>& channels) {
+  std::vector<RecognizedWord> all;
+  for (const Channel& channel : channels) {
+    for (RecognizedWord part : subtitles(channel.transcript)) {
+      if (channel.num_channels > 1) part.text = fmt::format("[{}] {}", channel.channel, part.text);
+      all.push_back(part);
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const RecognizedWord& a, const RecognizedWord& b) {
+    return a.start_s < b.start_s;
+  });
+  std::string out;
+  for (size_t i = 0; i < all.size(); ++i) {
+    out += fmt::format("{}\n{} --> {}\n{}\n\n", i + 1, srt_time(all[i].start_s),
+                       srt_time(all[i].end_s), all[i].text);
+  }
+  return out;
+}
+
+void require_times(const TranscribeArguments& arguments, const std::vector<Channel>& channels) {
+  for (const Channel& channel : channels) {
+    if (channel.path != channels[0].path) {
+      throw Error(ExitCode::kUsage, "usage/arguments",
+                  "s2s-run transcribe --format srt: one recording has one file of subtitles\n"
+                  "  next: name one recording, or take --format json");
+    }
+    if (channel.transcript.words.empty() && !channel.transcript.text.empty()) {
+      throw Error(ExitCode::kUsage, "usage/arguments",
+                  "s2s-run transcribe --format srt: the recognizer '" + arguments.scorer +
+                      "' gives no times of words\n  next: take --format text, or another --scorer");
+    }
+  }
+}
+
+int transcribe(const TranscribeArguments& arguments, const Invocation& invocation) {
+  if (!arguments.output.empty()) require_new({arguments.output}, arguments.force);
+  Warnings warnings;
+  warnings.send_to([](const std::string& message) { std::cerr << "warning: " << message << '\n'; });
+  const CommandPlugins plugins(invocation);
+  const std::unique_ptr<Scorer> recognizer =
+      make_recognizer(arguments, plugins.registries, warnings);
+  const std::vector<Channel> channels = transcribed(arguments, *recognizer);
+  if (arguments.format == "srt") require_times(arguments, channels);
+  const std::string text = arguments.format == "json"  ? as_json(channels)
+                           : arguments.format == "srt" ? as_srt(channels)
+                                                       : as_text(channels);
+  if (arguments.output.empty()) {
+    std::cout << text;
+  } else {
+    write_file_atomically(arguments.output, text);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void setup_transcribe(const Command& program) {
+  const Command command = program.command(
+      "transcribe", "write what a recognizer hears in recordings, with the times of words");
+  TranscribeArguments& arguments = command.runs(transcribe);
+  command
+      .option("audio", arguments.inputs,
+              "audio files, or folders of them; each channel is transcribed by itself")
+      .required();
+  command
+      .option("--path", arguments.path,
+              "the recognizer: a .nemo archive, or a folder of Hugging Face")
+      .required();
+  command
+      .option("--scorer", arguments.scorer,
+              "how its text is found: ctc, transducer, or another scorer with a path")
+      .shows_default();
+  command
+      .option("--format", arguments.format,
+              "text; json: one line a channel, with words; srt: subtitles of one recording")
+      .one_of({"text", "json", "srt"})
+      .shows_default();
+  command.option("-o,--output", arguments.output, "file to write (default: standard output)");
+  command.option("--batch-size", arguments.batch_size, "clips at once").positive().shows_default();
+  command.option("--device", arguments.device, "cpu, gpu, or auto: the GPU if there is one")
+      .one_of({"auto", "cpu", "gpu"})
+      .shows_default();
+  command.force(arguments.force);
+}
+
+}  // namespace s2s::run
