@@ -18,11 +18,11 @@ using nlohmann::json;
 
 namespace {
 
-const std::string kData = source_dir() + "/tests/reference/data/";
+const std::string kRecognizerData = source_dir() + "/tests/reference/data/";
 
 /// Two recordings of the recognizer's reference file.
 void write_recordings(const TemporaryFolder& dir) {
-  const s2s::ReferenceFile file = s2s::read_reference(kData + "nemo_asr_ctc.safetensors");
+  const s2s::ReferenceFile file = s2s::read_reference(kRecognizerData + "nemo_asr_ctc.safetensors");
   for (int64_t row : {0, 1}) {
     const int64_t length = file.input("lengths")[row].item<int64_t>();
     s2s::write_wave(dir / (row == 0 ? "a.wav" : "b.wav"),
@@ -31,7 +31,7 @@ void write_recordings(const TemporaryFolder& dir) {
 }
 
 std::string command_of(const TemporaryFolder& dir, const std::string& more) {
-  return "transcribe " + dir.path().string() + " --scorer ctc --path " + kData +
+  return "transcribe " + dir.path().string() + " --scorer ctc --path " + kRecognizerData +
          "recognizer.nemo " + more;
 }
 
@@ -71,8 +71,8 @@ TEST_CASE("transcribe writes texts, and words that follow each other in time") {
 TEST_CASE("transcribe writes subtitles of one recording, and keeps what is there") {
   const TemporaryFolder dir;
   write_recordings(dir);
-  const std::string one = "transcribe " + (dir / "a.wav") + " --scorer ctc --path " + kData +
-                          "recognizer.nemo --format srt -o " + (dir / "a.srt");
+  const std::string one = "transcribe " + (dir / "a.wav") + " --scorer ctc --path " +
+                          kRecognizerData + "recognizer.nemo --format srt -o " + (dir / "a.srt");
   REQUIRE(run_cli(one).exit_code == 0);
   CHECK(contains(run_cli(one).output, "[io/exists]"));
   CHECK(run_cli(one + " --force").exit_code == 0);
@@ -80,7 +80,7 @@ TEST_CASE("transcribe writes subtitles of one recording, and keeps what is there
   CHECK(both.exit_code == 2);
   CHECK(contains(both.output, "one recording has one file of subtitles"));
   const CommandResult shown = run_cli("transcribe " + (dir / "a.wav") + " --scorer ctc --path " +
-                                      kData + "recognizer.nemo --format srt");
+                                      kRecognizerData + "recognizer.nemo --format srt");
   CHECK(shown.output.starts_with("1\n00:00:0"));
   CHECK(contains(shown.output, " --> 00:00:0"));
 }
@@ -88,11 +88,13 @@ TEST_CASE("transcribe writes subtitles of one recording, and keeps what is there
 TEST_CASE("transcribe says what a wrong argument is") {
   const TemporaryFolder dir;
   write_recordings(dir);
-  CHECK(contains(run_cli("transcribe none.wav --path " + kData + "recognizer.nemo").output,
-                 "[data/missing-file]"));
+  CHECK(
+      contains(run_cli("transcribe none.wav --path " + kRecognizerData + "recognizer.nemo").output,
+               "[data/missing-file]"));
   CHECK(
       contains(run_cli("transcribe " + (dir / "a.wav") + " --path none.nemo").output, "none.nemo"));
-  const CommandResult unknown = run_cli("transcribe " + (dir / "a.wav") +
-                                        " --scorer nothing --path " + kData + "recognizer.nemo");
+  const CommandResult unknown =
+      run_cli("transcribe " + (dir / "a.wav") + " --scorer nothing --path " + kRecognizerData +
+              "recognizer.nemo");
   CHECK(contains(unknown.output, "[plugin/unknown]"));
 }

@@ -230,7 +230,7 @@ TEST_CASE("mimi as an encoder gives latents or their quantized sums, at once or 
     const EncoderOutput out = encoder->forward(audio_BS, lengths_B);
     CHECK(out.features_BTH.sizes() ==
           at::IntArrayRef({int64_t{2}, encoder->output_width(190), int64_t{8}}));
-    CHECK(out.features_BTH.scalar_type() == at::kFloat);
+    CHECK((out.features_BTH.scalar_type() == at::kFloat));
     CHECK(out.lengths_B[1].item<int64_t>() == encoder->output_frames(100));
     const auto stream = encoder->open_stream(1);
     std::vector<at::Tensor> frames;

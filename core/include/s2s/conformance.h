@@ -36,7 +36,8 @@ Answers broken_promises(Backbone& model);
 
 /// Checks a materialized encoder: lengths and widths are as announced; padding does not change
 /// valid frames; streaming equals the offline forward, unless it is refused with
-/// [encoder/not-streamable]; gradients, plan and names as for language models.
+/// [encoder/not-streamable]; gradients (if there are parameters), plan and names as for language
+/// models.
 Answers broken_promises(Encoder& encoder);
 
 /// Checks a fitted codec: codes are in range, and 0 beyond a row's length; neighbors and padding do
