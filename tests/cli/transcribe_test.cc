@@ -88,9 +88,10 @@ TEST_CASE("transcribe writes subtitles of one recording, and keeps what is there
 TEST_CASE("transcribe says what a wrong argument is") {
   const TemporaryFolder dir;
   write_recordings(dir);
-  CHECK(
-      contains(run_cli("transcribe none.wav --path " + kRecognizerData + "recognizer.nemo").output,
-               "[data/missing-file]"));
+  CHECK(contains(
+      run_cli("transcribe none.wav --scorer ctc --path " + kRecognizerData + "recognizer.nemo")
+          .output,
+      "[data/missing-file]"));
   CHECK(
       contains(run_cli("transcribe " + (dir / "a.wav") + " --path none.nemo").output, "none.nemo"));
   const CommandResult unknown =

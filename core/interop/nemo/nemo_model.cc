@@ -45,6 +45,11 @@ class NemoModel {
     try {
       read_language_model(classes);
       read_perception();
+      read_archive_of("pretrained_audio_codec", "codec",
+                      [](const Config&) { return std::string("nemo_audio_codec"); });
+      read_archive_of("scoring_asr", "scoring_asr", [this](const Config& archive) {
+        return std::string(transducer_of(archive).is_null() ? "ctc" : "transducer");
+      });
     } catch (const Error& error) {
       translation_.findings.add(error);
     }
@@ -120,6 +125,23 @@ class NemoModel {
     for (const ForeignClass& one : classes) add_token(one.added_token, tokenizer);
     set("tokenizer", std::move(tokenizer), folder.origin());
     model_.erase("tokenizer_path");
+  }
+
+  /// An archive of NeMo at `key` becomes the block `ours` with the name of its component. Names of
+  /// a hub stay.
+  template <class Name>
+  void read_archive_of(const char* key, const char* ours, const Name& name_of) {
+    const Config* const found = model_.find(key);
+    if (found == nullptr || !found->is_scalar() || found->is_null()) return;
+    const Config archive = *found;
+    const bool is_written = std::string_view(key) != ours && model_.find(ours) != nullptr;
+    if (is_written || !is_nemo_archive(archive.text())) return;
+    Config block = Config::map();
+    block["name"] = Config::scalar(name_of(archive), true);
+    block["path"] = archive;
+    note(key, archive, std::string(ours) + ": {name: " + block["name"].text() + ", path}");
+    model_.erase(key);
+    set(ours, std::move(block), archive.origin());
   }
 
   /// `perception`, completed by the blocks of pretrained_asr's archive.

@@ -120,6 +120,27 @@ TEST_CASE("voice chat of NeMo speaks with the special tokens of its own text mod
         nlohmann::json{{"bos", 1}, {"eos", 2}, {"pad", 0}});
 }
 
+TEST_CASE("archives of NeMo give a duplex model its voice and its judge") {
+  const TemporaryFolder folder;
+  const std::string data = source_dir() + "/tests/reference/data/";
+  write_text(folder / "s2s.yaml",
+             "model:\n  _target_: nemo.collections.speechlm2.models."
+             "duplex_s2s_model.DuplexS2SModel\n  pretrained_llm: " +
+                 llm_folder(folder) + "\n  pretrained_audio_codec: " + data +
+                 "nemo_audio_codec.nemo\n  scoring_asr: " + data +
+                 "recognizer.nemo\n  pretrained_weights: false\n");
+  const Outcome result = run_s2s({"config", "show", folder / "s2s.yaml", "--json"});
+  CAPTURE(result.output);
+  const auto model =
+      nlohmann::json::parse(result.output.substr(result.output.find('{')))["config"]["model"];
+  CHECK(model["type"] == "duplex_s2s");
+  CHECK(model["codec"]["name"] == "nemo_audio_codec");
+  CHECK(model["codec"]["path"] == data + "nemo_audio_codec.nemo");
+  CHECK(model["scoring_asr"]["name"] == "ctc");
+  CHECK(model["scoring_asr"]["path"] == data + "recognizer.nemo");
+  CHECK_FALSE(model.contains("pretrained_audio_codec"));
+}
+
 TEST_CASE("duplex_stt.yaml of NeMo trains with an archive and a folder of this machine") {
   const TemporaryFolder folder;
   const auto last =
