@@ -1,4 +1,4 @@
-// s2s-run transcribe: what a recognizer hears in recordings, with the times of words.
+// s2s-run transcribe: texts of recordings by a recognizer, with the times of words.
 
 #include <ATen/DeviceAccelerator.h>
 #include <fmt/format.h>
@@ -130,7 +130,7 @@ std::vector<RecognizedWord> subtitles(const Transcript& transcript) {
   return parts;
 }
 
-/// SubRip. Speakers of a recording with several channels are told apart, in the order of time.
+/// SubRip, in the order of time. Channels of a recording have their number in front.
 std::string as_srt(const std::vector<Channel>& channels) {
   std::vector<RecognizedWord> all;
   for (const Channel& channel : channels) {
@@ -189,7 +189,7 @@ int transcribe(const TranscribeArguments& arguments, const Invocation& invocatio
 
 void setup_transcribe(const Command& program) {
   const Command command = program.command(
-      "transcribe", "write what a recognizer hears in recordings, with the times of words");
+      "transcribe", "write texts of recordings by a recognizer, with the times of words");
   TranscribeArguments& arguments = command.runs(transcribe);
   command
       .option("audio", arguments.inputs,
