@@ -1,4 +1,5 @@
-"""Reference files of NeMo's FastConformer and of transformers' Parakeet (CPU, float32, eval mode).
+"""Reference files of NeMo's FastConformer and of transformers' Parakeet and streaming Nemotron
+(CPU, float32, eval mode).
 
     python tests/reference/nemo_fastconformer.py --out tests/reference/data [--case NAME] [--list]
 
@@ -11,9 +12,12 @@ kind=encoder, name=fastconformer. Two kinds of options, two kinds of weight name
             ParakeetForCTC, that is encoder.subsampling.*, encoder.layers.*. Its mel front end is
             ParakeetFeatureExtractor with its defaults, transposed to [B,F,columns].
 
+  Nemotron  options = the text of a NemotronAsrStreamingEncoderConfig's config.json; the rest as for
+            Parakeet.
+
 output/mel [B,F,columns] of some cases, output/features [B,T,H] (full width), output/lengths [B].
 features_L_R: of another attention context. stream_L_R, whole_L_R [1,T,H]: the first row alone, by
-cache_aware_stream_step and in one pass. Frames beyond a
+cache_aware_stream_step (Nemotron: with its caches, whole chunks) and in one pass. Frames beyond a
 row's length are NeMo's own values and not to be compared (zero in the Parakeet file).
 Nothing is trained here, so dropouts do not matter; the NeMo options have them at 0.
 """
@@ -66,9 +70,20 @@ CONTEXTS = {
     "nemo_fastconformer_stacking": [],
     "nemo_fastconformer_stacking_norm": [],
     "nemo_fastconformer_vggnet": [],
+    "hf_nemotron_streaming": [[4, 3], [4, 0]],
 }
 # The context of a stream of the first row, stream_L_R; whole_L_R is one pass over that row.
 STREAMS = {"nemo_fastconformer_striding_causal": [4, 1]}
+
+
+NEMOTRON = {
+    **PARAKEET,
+    "architectures": ["NemotronAsrStreamingEncoder"],
+    "model_type": "nemotron_asr_streaming_encoder",
+    "num_attention_heads": 2,
+    "sliding_window": 5,
+    "default_num_lookahead_tokens": 1,
+}
 
 
 class NemoPair(torch.nn.Module):
@@ -112,6 +127,54 @@ class Parakeet(torch.nn.Module):
         return mel["input_features"].transpose(1, 2), features, valid.sum(1)
 
 
+class Nemotron(torch.nn.Module):
+    """With transformers' default attention: its cache gives NaN with the eager one."""
+
+    def __init__(self, options):
+        from transformers import NemotronAsrStreamingEncoder, NemotronAsrStreamingEncoderConfig
+        from transformers import NemotronAsrStreamingFeatureExtractor
+
+        super().__init__()
+        config = NemotronAsrStreamingEncoderConfig(**options)
+        self.encoder = NemotronAsrStreamingEncoder._from_config(config, attn_implementation="sdpa")
+        self.extract = NemotronAsrStreamingFeatureExtractor(feature_size=config.num_mel_bins)
+        self.look_ahead = config.default_num_lookahead_tokens
+
+    def mel(self, audio, lengths):
+        rows = [row[:n].numpy() for row, n in zip(audio, lengths.tolist())]
+        return self.extract(rows, sampling_rate=16000, return_tensors="pt")
+
+    def forward(self, audio, lengths):
+        mel = self.mel(audio, lengths)
+        result = self.encoder(
+            mel["input_features"],
+            attention_mask=mel["attention_mask"],
+            num_lookahead_tokens=self.look_ahead,
+        )
+        valid = result.attention_mask.bool()
+        features = result.last_hidden_state.masked_fill(~valid[..., None], 0.0)
+        return mel["input_features"].transpose(1, 2), features, valid.sum(1)
+
+    def stream(self, audio, lengths):
+        """The whole chunks of the first row."""
+        mel = self.mel(audio[:1], lengths[:1])["input_features"]
+        frames, outputs, begin = int(lengths[0]) // 160, [], 0
+        attention, convolutions = None, None
+        size = 1 + 8 * self.look_ahead
+        while begin + size <= frames:
+            result = self.encoder(
+                mel[:, begin : begin + size],
+                past_key_values=attention,
+                padding_cache=convolutions,
+                use_cache=True,
+                num_lookahead_tokens=self.look_ahead,
+            )
+            outputs.append(result.last_hidden_state)
+            attention, convolutions = result.past_key_values, result.padding_cache
+            begin, size = begin + size, 8 * (self.look_ahead + 1)
+        return torch.cat(outputs, 1)
+
+
 def nemo_options(pre=None, **enc):
     return {"preprocessor": preprocessor(**(pre or {})), "encoder": encoder(n_layers=2, **enc)}
 
@@ -142,6 +205,7 @@ CASES = {
         ),
         36,
     ),
+    "hf_nemotron_streaming": (Nemotron, NEMOTRON, 40),
     # The width is a multiple of the factor, so that NeMo counts whole stacks.
     "nemo_fastconformer_stacking": (
         NemoPair,
@@ -173,8 +237,13 @@ def run(model, inputs) -> dict:
 
 def run_contexts(model, name, inputs) -> dict:
     tensors = {}
+    if isinstance(model, Nemotron):
+        tensors["output/stream_4_1"] = model.stream(inputs["audio"], inputs["lengths"]).detach()
     for context in CONTEXTS.get(name, []):
-        model.encoder.set_default_att_context_size(context)
+        if isinstance(model, Nemotron):
+            model.look_ahead = context[1]
+        else:
+            model.encoder.set_default_att_context_size(context)
         result = run(model, inputs)["output/features"]
         tensors[f"output/features_{context[0]}_{context[1]}"] = result
     if name in STREAMS:
