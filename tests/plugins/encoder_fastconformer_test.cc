@@ -9,6 +9,7 @@
 #include "plugin/plugin_host.h"
 #include "s2s/error.h"
 #include "s2s/kinds/encoder.h"
+#include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
 
@@ -337,6 +338,31 @@ TEST_CASE("fastconformer reads folders of transformers' encoders and of their mo
   CHECK(id_of([&] { make_encoder(json(path + "}")); }) == "weights/config");
   write_text(folder / "config.json", R"({"model_type": "whisper"})");
   CHECK(id_of([&] { make_encoder(json(path + "}")); }) == "weights/config");
+}
+
+TEST_CASE("reference files may give fastconformer a mel, whole or live") {
+  const auto encoder = make_encoder(tiny());
+  encoder->materialize(at::kCPU, at::kFloat, 3);
+  encoder->train(false);
+  at::manual_seed(6);
+  const TensorMap audio{{"audio", at::randn({2, 16000}) * 0.1},
+                        {"lengths", at::tensor({15000, 16000}, at::kLong)}};
+  auto& runs = dynamic_cast<RunsReferences&>(*encoder);
+  TensorMap heard = runs.reference_outputs(audio, false);
+  TensorMap seen =
+      runs.reference_outputs({{"mel", heard["mel"]}, {"mel_lengths", heard["mel_lengths"]}}, false);
+  for (const char* name : {"features", "lengths"}) CHECK(at::equal(heard[name], seen[name]));
+  const int64_t frames = heard["lengths"][0].item<int64_t>();
+  for (TensorMap* outputs : {&heard, &seen}) {
+    const at::Tensor live = outputs->at("stream");
+    REQUIRE(live.sizes() == at::IntArrayRef({1, frames, 16}));
+    CHECK(largest_difference(live[0], heard["features"][0].narrow(0, 0, frames)) < 1e-4);
+  }
+  const auto offline = make_encoder(with_subsampling("vggnet", 4));
+  offline->materialize(at::kCPU, at::kFloat, 3);
+  offline->train(false);
+  auto& no_stream = dynamic_cast<RunsReferences&>(*offline);
+  CHECK_FALSE(no_stream.reference_outputs(audio, false).contains("stream"));
 }
 
 TEST_CASE("fastconformer refuses options that do not fit") {
