@@ -1,15 +1,12 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
-#include <fstream>
-
 #include "common/places.h"
 #include "common/temporary_folder.h"
 #include "compare/reference_file.h"
 #include "plugin/plugin_host.h"
 #include "s2s/error.h"
 #include "s2s/kinds/encoder.h"
-#include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
 
@@ -276,93 +273,6 @@ TEST_CASE("fastconformer reads its weights from a path") {
   const auto ours = source->named_parameters(), theirs = copy->named_parameters();
   REQUIRE(ours.size() == theirs.size());
   for (size_t i = 0; i < ours.size(); ++i) CHECK(at::equal(*ours[i].tensor, *theirs[i].tensor));
-}
-
-namespace {
-
-void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
-
-/// The sizes of the reference files, as config.json has them.
-constexpr const char* kSizes =
-    R"("hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
-    "num_mel_bins": 40, "subsampling_conv_channels": 12)";
-
-}  // namespace
-
-TEST_CASE("fastconformer reads folders of transformers' encoders and of their models") {
-  std::string reference, config;
-  bool is_alone = false;
-  const std::string parakeet = R"({"model_type": "parakeet_encoder", "num_attention_heads": 4, )" +
-                               std::string(kSizes) + "}";
-  SUBCASE("ParakeetEncoder") {
-    reference = "hf_parakeet";
-    config = parakeet;
-    is_alone = true;
-  }
-  SUBCASE("ParakeetForCTC") {
-    reference = "hf_parakeet";
-    config = R"({"model_type": "parakeet_ctc", "encoder_config": )" + parakeet + "}";
-  }
-  SUBCASE("NemotronAsrStreamingEncoder") {
-    reference = "hf_nemotron_streaming";
-    config = R"({"model_type": "nemotron_asr_streaming_encoder", "num_attention_heads": 2,
-        "sliding_window": 5, "default_num_lookahead_tokens": 1, )" +
-             std::string(kSizes) + "}";
-    is_alone = true;
-  }
-  const ReferenceFile file = read_reference(s2s::test::source_dir() + "/tests/reference/data/" +
-                                            reference + ".safetensors");
-  const test::TemporaryFolder folder;
-  TensorMap weights;
-  for (const auto& [name, tensor] : file.weights) {
-    weights[is_alone ? name.substr(std::string("encoder.").size()) : name] = tensor;
-  }
-  write_safetensors(folder / "model.safetensors", weights);
-  write_text(folder / "config.json", config);
-  write_text(folder / "preprocessor_config.json", R"({"feature_size": 40, "preemphasis": 0.97})");
-  const std::string path = R"({"path": ")" + (folder / "") + R"(")";
-  const auto encoder = make_encoder(json(path + "}"));
-  encoder->materialize(at::kCPU, at::kFloat, 0);
-  encoder->train(false);
-  const EncoderOutput out = encoder->forward(file.input("audio"), file.input("lengths"));
-  const int64_t frames = out.lengths_B[0].item<int64_t>();
-  CHECK(frames == file.output("lengths")[0].item<int64_t>());
-  CHECK(largest_difference(out.features_BTH[0].narrow(0, 0, frames),
-                           file.output("features")[0].narrow(0, 0, frames)) < 1e-4);
-  // Keys of the configuration win one by one.
-  const auto wide = make_encoder(json(path + R"(, "encoder": {"feat_out": 24}})"));
-  CHECK(wide->output_dim() == 24);
-  CHECK(id_of([&] { make_encoder(json(path + R"(, "preprocessor": {"features": 41}})")); }) ==
-        "encoder/bands");
-  write_text(folder / "preprocessor_config.json", R"({"mel_filters_dtype": "bfloat16"})");
-  CHECK(id_of([&] { make_encoder(json(path + "}")); }) == "weights/config");
-  write_text(folder / "config.json", R"({"model_type": "whisper"})");
-  CHECK(id_of([&] { make_encoder(json(path + "}")); }) == "weights/config");
-}
-
-TEST_CASE("reference files may give fastconformer a mel, whole or live") {
-  const auto encoder = make_encoder(tiny());
-  encoder->materialize(at::kCPU, at::kFloat, 3);
-  encoder->train(false);
-  at::manual_seed(6);
-  const TensorMap audio{{"audio", at::randn({2, 16000}) * 0.1},
-                        {"lengths", at::tensor({15000, 16000}, at::kLong)}};
-  auto& runs = dynamic_cast<RunsReferences&>(*encoder);
-  TensorMap heard = runs.reference_outputs(audio, false);
-  TensorMap seen =
-      runs.reference_outputs({{"mel", heard["mel"]}, {"mel_lengths", heard["mel_lengths"]}}, false);
-  for (const char* name : {"features", "lengths"}) CHECK(at::equal(heard[name], seen[name]));
-  const int64_t frames = heard["lengths"][0].item<int64_t>();
-  for (TensorMap* outputs : {&heard, &seen}) {
-    const at::Tensor live = outputs->at("stream");
-    REQUIRE(live.sizes() == at::IntArrayRef({1, frames, 16}));
-    CHECK(largest_difference(live[0], heard["features"][0].narrow(0, 0, frames)) < 1e-4);
-  }
-  const auto offline = make_encoder(with_subsampling("vggnet", 4));
-  offline->materialize(at::kCPU, at::kFloat, 3);
-  offline->train(false);
-  auto& no_stream = dynamic_cast<RunsReferences&>(*offline);
-  CHECK_FALSE(no_stream.reference_outputs(audio, false).contains("stream"));
 }
 
 TEST_CASE("fastconformer refuses options that do not fit") {
