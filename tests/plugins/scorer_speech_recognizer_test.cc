@@ -184,3 +184,21 @@ TEST_CASE("configurations that are not implemented are refused by key") {
   refuses("decoder.prednet.rnn_hidden_size", Config::scalar("64"));
   refuses("tokenizer.type", Config::scalar("wpe", true));
 }
+
+TEST_CASE("a model that asks for a beam search is decoded greedily, with a warning") {
+  Host host;
+  std::vector<std::string> warnings;
+  ScorerContext context;
+  context.path = "model.scoring_asr";
+  context.warn = [&](const std::string& message) { warnings.push_back(message); };
+  Config node = Config::map();
+  node["name"] = Config::scalar("transducer", true);
+  node["model"] = read_reference(kData + "nemo_asr_tdt.safetensors").options;
+  node["model"]["decoding"]["strategy"] = Config::scalar("greedy_batch", true);
+  host.plugins.create<Scorer>(node, context);
+  CHECK(warnings.empty());
+  node["model"]["decoding"]["strategy"] = Config::scalar("maes", true);
+  host.plugins.create<Scorer>(node, context);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].starts_with("[scorer/greedy] model.scoring_asr.model: decoding.strategy is "));
+}

@@ -18,6 +18,8 @@ def encoder():
 
     for name, options, rows, frames in [
         ("striding", {"subsampling": "dw_striding", "subsampling_factor": 8}, 2, 400),
+        ("full striding", {"subsampling": "striding", "subsampling_factor": 4}, 2, 101),
+        ("stacking", {"subsampling": "stacking", "subsampling_factor": 4}, 2, 100),
         ("linear", {"subsampling": "striding", "subsampling_factor": 1}, 3, 40),
     ]:
         model = ConformerEncoder(feat_in=80, n_layers=2, d_model=64, n_heads=4,

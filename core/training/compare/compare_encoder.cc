@@ -4,7 +4,11 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
 
 #include "compare/compare.h"
 #include "s2s/kinds/encoder.h"
@@ -19,6 +23,43 @@ namespace {
 bool is_optional(const std::string& name) {
   static const std::set<std::string> kOptional = {"layer_1", "conv_features", "normalised"};
   return kOptional.contains(name);
+}
+
+/// Another attention context [left, right] of an encoder, in the name of an output:
+/// features_L_R, stream_L_R, whole_L_R.
+struct OfContext {
+  std::string output;  // what such an encoder calls it
+  std::string left, right;
+};
+
+std::optional<OfContext> context_of(const std::string& name) {
+  const auto is_number = [](const std::string& text) {
+    return !text.empty() && text.find_first_not_of("-0123456789") == std::string::npos;
+  };
+  for (const std::string output : {"features", "stream", "whole"}) {
+    if (!name.starts_with(output + "_")) continue;
+    const std::string rest = name.substr(output.size() + 1);
+    const std::string left = rest.substr(0, rest.find('_'));
+    const std::string right = left.size() < rest.size() ? rest.substr(left.size() + 1) : "";
+    if (!is_number(left) || !is_number(right)) return std::nullopt;
+    return OfContext{output == "whole" ? "features" : output, left, right};
+  }
+  return std::nullopt;
+}
+
+/// The encoder of the file with that attention context. Null if it has no such option.
+std::unique_ptr<Encoder> with_context(const CompareJob& job, const OfContext& of) {
+  const ReferenceFile& file = job.reference;
+  ContextOf<Encoder> context;
+  context.registries = &job.registries;
+  context.path = file.path;
+  const auto& component = job.registries.get<Encoder>(file.name, file.options, file.path);
+  Config node = component.translate(file.options);
+  if (node.find_path("encoder.att_context_size") == nullptr) return nullptr;
+  Config& encoder = node["encoder"];
+  encoder["att_context_size"] = Config::list({Config::scalar(of.left), Config::scalar(of.right)});
+  encoder.erase("att_context_probs");
+  return component.create(node, context);
 }
 
 /// Every output of the encoder, by its name in the file.
@@ -61,16 +102,42 @@ void compare_padded(const std::string& name, at::Tensor ours, at::Tensor expecte
   comparison.add("output/" + name, ours, expected, valid);
 }
 
+TensorMap run(const CompareJob& job, Encoder& encoder) {
+  encoder.materialize(job.settings.device, job.settings.dtype, 0);
+  load_weights(encoder, encoder.checkpoint_names(), job.reference.weights, job.reference.path);
+  encoder.train(false);
+  return outputs_of(job, encoder);
+}
+
+/// Adds the outputs of the file that have other attention contexts.
+void add_contexts(const CompareJob& job, TensorMap& actual) {
+  std::map<std::string, TensorMap> runs;  // by context
+  for (const auto& [name, expected] : job.reference.outputs) {
+    const auto of = context_of(name);
+    if (!of) continue;
+    const std::string key = of->left + "_" + of->right;
+    if (!runs.contains(key)) {
+      const std::unique_ptr<Encoder> encoder = with_context(job, *of);
+      runs[key] = encoder == nullptr ? TensorMap() : run(job, *encoder);
+    }
+    at::Tensor ours = runs[key][of->output];
+    // A stream, and one pass beside it, may be of the first rows and of their valid frames alone.
+    if (ours.defined() && ours.dim() == expected.dim() && !name.starts_with("features")) {
+      for (const int64_t dim : {0, 1}) {
+        ours = ours.narrow(dim, 0, std::min(ours.size(dim), expected.size(dim)));
+      }
+    }
+    actual[name] = ours;
+  }
+}
+
 }  // namespace
 
 void compare_encoder(const CompareJob& job, Comparison& comparison) {
   const at::NoGradGuard no_grad;
   const ReferenceFile& file = job.reference;
-  const std::unique_ptr<Encoder> encoder = build_from_reference<Encoder>(job);
-  encoder->materialize(job.settings.device, job.settings.dtype, 0);
-  load_weights(*encoder, encoder->checkpoint_names(), file.weights, file.path);
-  encoder->train(false);
-  TensorMap actual = outputs_of(job, *encoder);
+  TensorMap actual = run(job, *build_from_reference<Encoder>(job));
+  add_contexts(job, actual);
   const auto lengths_of = [&](const char* name) {
     const at::Tensor given = file.output(name);
     return given.defined() ? given : actual[name];
@@ -80,7 +147,8 @@ void compare_encoder(const CompareJob& job, Comparison& comparison) {
     const at::Tensor lengths = name == "normalised" ? file.input("lengths")
                                : is_mel             ? lengths_of("mel_lengths")
                                                     : lengths_of("lengths");
-    if (name.ends_with("lengths") || !lengths.defined() || expected.dim() < 2) {
+    const bool is_stream = name.starts_with("stream_") || name.starts_with("whole_");
+    if (name.ends_with("lengths") || !lengths.defined() || expected.dim() < 2 || is_stream) {
       comparison.add("output/" + name, actual[name], expected);
     } else {
       compare_padded(name, actual[name], expected, lengths, comparison);

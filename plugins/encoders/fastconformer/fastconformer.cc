@@ -2,9 +2,13 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "augment.h"
+#include "s2s/error.h"
 #include "s2s/nn/weights.h"
 
 namespace s2s::fastconformer {
@@ -81,6 +85,50 @@ std::unique_ptr<EncoderStream> FastConformer::open_stream(int64_t batch_size) {
   return std::make_unique<LiveFastConformer>(std::move(mel), encoder_.open_stream(batch_size));
 }
 
+namespace {
+
+/// The frames of row 0 of [B, N, ...], N its length, in pieces of `size`.
+template <class Stream>
+at::Tensor streamed(Stream& stream, const at::Tensor& row_1N, int64_t size) {
+  std::vector<at::Tensor> frames;
+  for (int64_t begin = 0; begin < row_1N.size(1); begin += size) {
+    const int64_t count = std::min(size, row_1N.size(1) - begin);
+    frames.push_back(stream.push(row_1N.narrow(1, begin, count)));
+  }
+  frames.push_back(stream.finish());
+  return at::cat(frames, 1);
+}
+
+at::Tensor first_row(const at::Tensor& x, const at::Tensor& lengths_B) {
+  return x.narrow(0, 0, 1).narrow(1, 0, lengths_B[0].item<int64_t>());
+}
+
+}  // namespace
+
+std::map<std::string, at::Tensor> FastConformer::reference_outputs(
+    const std::map<std::string, at::Tensor>& inputs, bool) {
+  const auto given = inputs.find("mel");
+  const bool has_mel = given != inputs.end();
+  const at::Tensor lengths_B = inputs.at(has_mel ? "mel_lengths" : "lengths");
+  const at::Tensor input = has_mel ? given->second.transpose(1, 2) : inputs.at("audio");
+  const at::Tensor mel_BTF = has_mel ? input : front_end_.forward(input, lengths_B);
+  const at::Tensor frames_B = has_mel ? lengths_B : front_end_.frames(lengths_B);
+  const ConformerEncoder::Output out = encoder_.forward(mel_BTF, frames_B);
+  std::map<std::string, at::Tensor> outputs{{"mel", mel_BTF.transpose(1, 2)},
+                                            {"mel_lengths", frames_B},
+                                            {"features", out.features_BTH},
+                                            {"lengths", out.lengths_B}};
+  constexpr int64_t kFrames = 7, kSamples = 1000;  // pieces that are no multiple of a frame
+  try {
+    outputs["stream"] =
+        has_mel ? streamed(*encoder_.open_stream(1), first_row(input, lengths_B), kFrames)
+                : streamed(*open_stream(1), first_row(input, lengths_B), kSamples);
+  } catch (const Error& error) {
+    if (error.id() != "encoder/not-streamable") throw;
+  }
+  return outputs;
+}
+
 ShardPlan FastConformer::configure_model(const MeshShape&) const {
   return encoder_.configure_model().nested_under("encoder");
 }
@@ -100,20 +148,42 @@ NameMap nemo_names(const ConformerOptions& options) {
   return names;
 }
 
-NameMap parakeet_names() {
+/// The convolutions of NeMo's list by their places in it.
+std::vector<NameRule> nemotron_convolutions(const ConformerOptions& options) {
+  const std::string ours = "encoder.pre_encode.conv.", theirs = "encoder.subsampling.";
+  std::vector<NameRule> rules{{ours + "0.**", theirs + "conv_in.**"}};
+  int64_t place = 2;
+  for (int64_t factor = 4; factor <= options.subsampling_factor; factor *= 2, place += 3) {
+    const std::string layer = theirs + "layers." + std::to_string(place / 3) + ".";
+    rules.push_back({ours + std::to_string(place) + ".**", layer + "depthwise_conv.**"});
+    rules.push_back({ours + std::to_string(place + 1) + ".**", layer + "pointwise_conv.**"});
+  }
+  return rules;
+}
+
+NameMap transformers_names(const ConformerOptions& options, bool is_streaming) {
   const std::string ours = "encoder.layers.*.self_attn.", theirs = ours;
   NameMap names;
-  names.rules = {{"encoder.pre_encode.conv.**", "encoder.subsampling.layers.**"},
-                 {"encoder.pre_encode.out.**", "encoder.subsampling.linear.**"},
-                 {"encoder.layers.*.conv.batch_norm.**", "encoder.layers.*.conv.norm.**"},
-                 {ours + "linear_q.**", theirs + "q_proj.**"},
-                 {ours + "linear_k.**", theirs + "k_proj.**"},
-                 {ours + "linear_v.**", theirs + "v_proj.**"},
-                 {ours + "linear_out.**", theirs + "o_proj.**"},
-                 {ours + "linear_pos.**", theirs + "relative_k_proj.**"},
-                 {ours + "pos_bias_u", theirs + "bias_u"},
-                 {ours + "pos_bias_v", theirs + "bias_v"},
-                 {"encoder.**", "encoder.**"}};
+  if (is_streaming) {
+    names.rules = nemotron_convolutions(options);
+  } else {
+    names.rules = {{"encoder.pre_encode.conv.**", "encoder.subsampling.layers.**"}};
+  }
+  const std::vector<NameRule> shared = {
+      {"encoder.pre_encode.out.**", "encoder.subsampling.linear.**"},
+      {"encoder.layers.*.conv.batch_norm.**", "encoder.layers.*.conv.norm.**"},
+      {ours + "linear_q.**", theirs + "q_proj.**"},
+      {ours + "linear_k.**", theirs + "k_proj.**"},
+      {ours + "linear_v.**", theirs + "v_proj.**"},
+      {ours + "linear_out.**", theirs + "o_proj.**"},
+      {ours + "linear_pos.**", theirs + "relative_k_proj.**"},
+      {ours + "pos_bias_u", theirs + "bias_u"},
+      {ours + "pos_bias_v", theirs + "bias_v"},
+      {"encoder.**", "encoder.**"}};
+  names.rules.insert(names.rules.end(), shared.begin(), shared.end());
+  for (const auto& [name, written] : names.rules) {  // of the encoder alone
+    names.other_spellings.push_back({name, written.substr(std::string_view("encoder.").size())});
+  }
   names.ignored = {"ctc_head.**", "decoder.**", "joint.**", "encoder_projector.**"};
   return names;
 }
@@ -121,7 +191,8 @@ NameMap parakeet_names() {
 }  // namespace
 
 NameMap FastConformer::checkpoint_names() const {
-  return options_.checkpoint == "nemo" ? nemo_names(options_.encoder) : parakeet_names();
+  if (options_.checkpoint == "nemo") return nemo_names(options_.encoder);
+  return transformers_names(options_.encoder, options_.checkpoint == "nemotron");
 }
 
 std::unique_ptr<WeightSource> FastConformer::initial_values() {

@@ -1,14 +1,16 @@
 #pragma once
 // FastConformer with NeMo's structure, parameter names and results.
 
+#include <map>
 #include <string>
 
 #include "fastconformer_options.h"
 #include "s2s/kinds/encoder.h"
+#include "s2s/kinds/model_capabilities.h"
 
 namespace s2s::fastconformer {
 
-class FastConformer : public Encoder {
+class FastConformer : public Encoder, public RunsReferences {
  public:
   /// place: of the options in the config; base_dir: base of a relative `path`.
   FastConformer(FastConformerOptions options, const std::string& place, std::string base_dir);
@@ -27,6 +29,10 @@ class FastConformer : public Encoder {
   std::unique_ptr<EncoderStream> open_stream(int64_t batch_size) override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
   NameMap checkpoint_names() const override;
+  /// mel, mel_lengths, features, lengths; if it runs on live audio, `stream`: the first row's
+  /// frames, from pieces of its input.
+  std::map<std::string, at::Tensor> reference_outputs(
+      const std::map<std::string, at::Tensor>& inputs, bool training) override;
 
  protected:
   /// Errors: [weights/...] when `path` does not fit.

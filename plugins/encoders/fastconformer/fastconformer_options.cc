@@ -50,7 +50,7 @@ void FastConformerOptions::visit(OptionVisitor& v) {
   v("augment", augment, "changes of the mel power in training");
   v("path", path, "folder or safetensors file with weights; null: random weights");
   v("checkpoint", checkpoint, "naming scheme of the parameters in the weight file",
-    one_of({"nemo", "parakeet"}));
+    one_of({"nemo", "parakeet", "nemotron"}));
 }
 
 namespace {

@@ -41,7 +41,8 @@ struct FastConformerOptions {
 };
 
 /// Converts {"preprocessor", "encoder", "spec_augment"} (NeMo; missing keys have NeMo's defaults)
-/// or a ParakeetEncoderConfig to options.
+/// or config.json of a ParakeetEncoder, a NemotronAsrStreamingEncoder or a model of one to options.
+/// Its `preprocessor` is preprocessor_config.json.
 /// Errors: [weights/config].
 Config translate(const Config& foreign);
 

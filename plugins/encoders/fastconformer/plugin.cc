@@ -1,11 +1,43 @@
 #include "s2s/plugin.h"
 
+#include <filesystem>
+
 #include "fastconformer.h"
+#include "s2s/nn/speech_encoder.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s::fastconformer {
 namespace {
 
-std::unique_ptr<Encoder> create(const Config& node, const BuildContext& context) {
+/// True if `path` is a folder of transformers' classes, whose config.json has the sizes.
+bool is_transformers_folder(const Config& node, const BuildContext& context) {
+  const Config* path = node.find("path");
+  if (path == nullptr || !path->is_scalar() || path->is_null()) return false;
+  const std::filesystem::path folder = resolve_path(path->text(), context.base_dir);
+  const std::filesystem::path file = folder / "config.json";
+  if (!std::filesystem::is_regular_file(file)) return false;
+  const Config foreign = read_json(file.string());
+  return foreign.is_map() && foreign.find("model_type") != nullptr;
+}
+
+/// The options of the folder; keys of the configuration win, those of its blocks one by one.
+Config with_folder(const Config& node, const BuildContext& context) {
+  if (!is_transformers_folder(node, context)) return node;
+  Config top = node;
+  for (const auto& [key, value] : node.entries()) {
+    if (value.is_map()) top.erase(key);
+  }
+  Config joined = with_encoder_folder(top, context, translate);
+  for (const auto& [key, value] : node.entries()) {
+    if (!value.is_map()) continue;
+    if (joined.find(key) == nullptr) joined[key] = Config::map();
+    for (const auto& [name, written] : value.entries()) joined[key][name] = written;
+  }
+  return joined;
+}
+
+std::unique_ptr<Encoder> create(const Config& given, const BuildContext& context) {
+  const Config node = with_folder(given, context);
   const auto options = read_options<FastConformerOptions>(node, context.path);
   options.check(context.path);
   return std::make_unique<FastConformer>(options, context.path, context.base_dir);

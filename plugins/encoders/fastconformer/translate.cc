@@ -1,4 +1,6 @@
 #include <initializer_list>
+#include <set>
+#include <string>
 
 #include "fastconformer_options.h"
 #include "s2s/nn/weights.h"
@@ -64,25 +66,39 @@ Config translate_nemo(const Config& foreign) {
   return out;
 }
 
-Config parakeet_front_end(const Config& bands) {
-  Config node = Config::map();
-  node["sample_rate"] = Config::scalar("16000");
-  node["window_size"] = Config::scalar("0.025");
-  node["window_stride"] = Config::scalar("0.01");
-  node["n_fft"] = Config::scalar("512");
-  node["normalize"] = Config::scalar("per_feature");
-  node["features"] = bands;
-  node["pad_to"] = Config::scalar("0");
-  return node;
-}
-
-/// Keys of ParakeetEncoderConfig and ours, and transformers' default for a missing key.
-struct ParakeetKey {
+/// A key of transformers, ours, and transformers' default for a missing key.
+struct ForeignKey {
   const char* theirs;
   const char* ours;
   const char* fallback;
 };
-constexpr ParakeetKey kParakeetKeys[] = {
+
+constexpr ForeignKey kFrontEndKeys[] = {
+    {"sampling_rate", "sample_rate", "16000"}, {"win_length", "n_window_size", "400"},
+    {"hop_length", "n_window_stride", "160"},  {"n_fft", "n_fft", "512"},
+    {"preemphasis", "preemph", "0.97"},
+};
+
+/// ParakeetFeatureExtractor, or the streaming one without normalization. `bands`: of config.json.
+Config front_end_of(const Config& foreign, const Config& bands, const char* normalize) {
+  const Config none = Config::map();
+  const Config* written = foreign.find("preprocessor");
+  const Config& given = written == nullptr ? none : *written;
+  only(given, "preprocessor_config.json", "mel_filters_dtype", {"float32"});
+  Config node = Config::map();
+  for (const auto& [theirs, ours, fallback] : kFrontEndKeys) {
+    const Config* found = given.find(theirs);
+    node[ours] = found == nullptr ? Config::scalar(fallback) : *found;
+  }
+  node["normalize"] = Config::scalar(normalize);
+  const Config* features = given.find("feature_size");
+  node["features"] = features == nullptr ? bands : *features;
+  node["pad_to"] = Config::scalar("0");
+  return node;
+}
+
+/// ParakeetEncoderConfig; those of the streaming encoder are the same.
+constexpr ForeignKey kLayerKeys[] = {
     {"num_mel_bins", "feat_in", "80"},
     {"num_hidden_layers", "n_layers", "24"},
     {"hidden_size", "d_model", "1024"},
@@ -97,13 +113,13 @@ constexpr ParakeetKey kParakeetKeys[] = {
     {"attention_dropout", "dropout_att", "0.1"},
 };
 
-Config translate_parakeet(const Config& foreign) {
-  const std::string place = "parakeet_encoder";
+/// The keys that offline and streaming encoders share.
+Config parakeet_layers(const Config& foreign, const std::string& place) {
   only(foreign, place, "hidden_act", {"silu", "swish"});
   only(foreign, place, "subsampling_conv_kernel_size", {"3"});
   only(foreign, place, "subsampling_conv_stride", {"2"});
   Config encoder = Config::map();
-  for (const ParakeetKey& key : kParakeetKeys) {
+  for (const ForeignKey& key : kLayerKeys) {
     const Config* found = foreign.find(key.theirs);
     encoder[key.ours] = found == nullptr ? Config::scalar(key.fallback) : *found;
   }
@@ -118,6 +134,13 @@ Config translate_parakeet(const Config& foreign) {
   }
   encoder["ff_expansion_factor"] = Config::scalar(std::to_string(inner / width));
   encoder["subsampling"] = Config::scalar("dw_striding");
+  return encoder;
+}
+
+/// ParakeetEncoderConfig.
+Config offline_layers(const Config& foreign) {
+  const std::string place = "parakeet_encoder";
+  Config encoder = parakeet_layers(foreign, place);
   encoder["causal_downsampling"] = Config::scalar("false");
   encoder["att_context_size"] = Config::list({Config::scalar("-1"), Config::scalar("-1")});
   encoder["att_context_style"] = Config::scalar("regular");
@@ -125,23 +148,56 @@ Config translate_parakeet(const Config& foreign) {
   const std::string half =
       std::to_string((encoder["conv_kernel_size"].as_int(place + ".conv_kernel_size") - 1) / 2);
   encoder["conv_context_size"] = Config::list({Config::scalar(half), Config::scalar(half)});
+  return encoder;
+}
+
+/// NemotronAsrStreamingEncoderConfig.
+Config streaming_layers(const Config& foreign) {
+  const std::string place = "nemotron_asr_streaming_encoder";
+  Config encoder = parakeet_layers(foreign, place);
+  const auto number = [&](const char* key, int64_t fallback) {
+    const Config* found = foreign.find(key);
+    return found == nullptr ? fallback : found->as_int(place + "." + key);
+  };
+  const int64_t left = number("sliding_window", 71) - 1;
+  const int64_t right = number("default_num_lookahead_tokens", 13);
+  encoder["causal_downsampling"] = Config::scalar("true");
+  encoder["att_context_size"] =
+      Config::list({Config::scalar(std::to_string(left)), Config::scalar(std::to_string(right))});
+  encoder["att_context_style"] = Config::scalar("chunked_limited");
+  encoder["conv_norm_type"] = Config::scalar("layer_norm");
+  encoder["conv_context_size"] = Config::scalar("causal");
+  return encoder;
+}
+
+Config translate_transformers(const Config& foreign, const std::string& type) {
+  const bool is_streaming = type.starts_with("nemotron_asr_streaming");
+  const Config* nested = foreign.find("encoder_config");
+  const Config& layers = nested == nullptr ? foreign : *nested;
   Config out = Config::map();
-  out["preprocessor"] = parakeet_front_end(encoder["feat_in"]);
-  out["encoder"] = std::move(encoder);
-  out["checkpoint"] = Config::scalar("parakeet");
+  out["encoder"] = is_streaming ? streaming_layers(layers) : offline_layers(layers);
+  out["preprocessor"] =
+      front_end_of(foreign, out["encoder"]["feat_in"], is_streaming ? "NA" : "per_feature");
+  out["checkpoint"] = Config::scalar(is_streaming ? "nemotron" : "parakeet");
   return out;
 }
 
 }  // namespace
 
 Config translate(const Config& foreign) {
-  if (const Config* nested = foreign.find("encoder_config")) return translate_parakeet(*nested);
-  const Config* type = foreign.find("model_type");
-  if (type == nullptr) return translate_nemo(foreign);
-  if (type->text() != "parakeet_encoder") {
-    throw_unsupported_config("config.json", "model_type", type->text(), "parakeet_encoder");
+  const Config* nested = foreign.find("encoder_config");
+  const Config* type = nested == nullptr ? nullptr : nested->find("model_type");
+  if (type == nullptr) type = foreign.find("model_type");
+  if (type == nullptr && nested == nullptr) return translate_nemo(foreign);
+  const std::string name = type == nullptr ? "parakeet_encoder" : type->text();
+  static const std::set<std::string> kKnown = {
+      "parakeet_encoder", "parakeet_ctc",           "parakeet_rnnt",
+      "parakeet_tdt",     "nemotron_asr_streaming", "nemotron_asr_streaming_encoder"};
+  if (!kKnown.contains(name)) {
+    throw_unsupported_config("config.json", "model_type", name,
+                             "parakeet_encoder, nemotron_asr_streaming_encoder or a model of one");
   }
-  return translate_parakeet(foreign);
+  return translate_transformers(foreign, name);
 }
 
 }  // namespace s2s::fastconformer

@@ -86,7 +86,13 @@ std::unique_ptr<Scorer> create(const Config& node, const ScorerContext& context)
   const std::string path = options.path ? resolve_path(*options.path, context.base_dir) : "";
   SpeechRecognizer::Parts parts;
   const std::string place = path.empty() ? context.path + ".model" : path;
-  parts.config = read_recognizer(model_of(options, path, context.path), place);
+  const Config model = model_of(options, path, context.path);
+  parts.config = read_recognizer(model, place);
+  const Config* const strategy = model.find_path("decoding.strategy");
+  if (context.warn && strategy != nullptr && strategy->is_scalar() &&
+      !strategy->text().starts_with("greedy")) {
+    context.warn(decodes_greedily(place, strategy->text()));
+  }
   const bool has_transducer = parts.config.transducer.is_there();
   if (kKind == DecoderKind::kCtc && parts.config.ctc.num_labels == 0) {
     throw no_decoder(place, "CTC", "transducer");

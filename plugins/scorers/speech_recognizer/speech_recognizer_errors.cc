@@ -26,4 +26,11 @@ Error cannot_unpack(const std::string& file, const std::string& reason) {
                                 file, reason));
 }
 
+std::string decodes_greedily(const std::string& place, const std::string& strategy) {
+  return fmt::format(
+      "[scorer/greedy] {}: decoding.strategy is {}, and the search here is greedy, so "
+      "texts can differ from NeMo's",
+      place, strategy);
+}
+
 }  // namespace s2s::speech_recognizer

@@ -13,5 +13,7 @@ Error no_model(const std::string& path);
 Error no_decoder(const std::string& place, const std::string& wanted, const std::string& other);
 /// [scorer/tokenizer-file]: the archive's tokenizer cannot be written for its reader.
 Error cannot_unpack(const std::string& file, const std::string& reason);
+/// A warning, [scorer/greedy]: the file asks for another search than the greedy one.
+std::string decodes_greedily(const std::string& place, const std::string& strategy);
 
 }  // namespace s2s::speech_recognizer

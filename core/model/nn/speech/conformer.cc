@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "nn/speech/conformer_parts.h"
+#include "nn/speech/conformer_stacking.h"
 #include "nn/speech/encoder_errors.h"
 #include "s2s/nn/rows.h"
 
@@ -68,16 +69,6 @@ at::Tensor score_mask(const at::Tensor& visible_TT, const at::Tensor& padding_BT
   return at::zeros(hidden.sizes(), hidden.options().dtype(type)).masked_fill_(hidden, kMasked);
 }
 
-StridingShape striding_shape(const ConformerOptions& o) {
-  StridingShape shape;
-  shape.feat_in = o.feat_in;
-  shape.channels = o.subsampling_conv_channels < 0 ? o.d_model : o.subsampling_conv_channels;
-  shape.d_model = o.d_model;
-  shape.num_stages = static_cast<int64_t>(std::log2(static_cast<double>(o.subsampling_factor)));
-  shape.causal = o.causal_downsampling;
-  return shape;
-}
-
 /// Returns one row per module that owns parameters, with `*` for layer numbers. A row includes the
 /// modules below it, which get no separate rows.
 ShardPlan replicated_plan(Block& block) {
@@ -112,8 +103,8 @@ ConformerEncoder::ConformerEncoder(const ConformerOptions& options, const std::s
   parts.path = path;
   parts.contexts = options.attention_contexts(path);
   if (options.subsampling_factor > 1) {
-    parts.striding = std::make_unique<StridingSubsampling>(striding_shape(options));
-    register_block("pre_encode", *parts.striding);
+    parts.subsampling = make_subsampling(options);
+    register_block("pre_encode", *parts.subsampling);
   } else {
     parts.linear = std::make_unique<Linear>(options.feat_in, options.d_model);
     register_block("pre_encode", *parts.linear);
@@ -131,7 +122,7 @@ ConformerEncoder::ConformerEncoder(const ConformerOptions& options, const std::s
 }
 
 int64_t ConformerEncoder::output_frames(int64_t num_frames) const {
-  return parts_->striding ? parts_->striding->output_frames(num_frames) : num_frames;
+  return parts_->subsampling ? parts_->subsampling->output_frames(num_frames) : num_frames;
 }
 
 int64_t ConformerEncoder::output_dim() const {
@@ -160,12 +151,12 @@ void ConformerEncoder::select_outputs(const std::vector<int64_t>& layers, bool f
 
 namespace {
 
-ConformerEncoder::Parts::Matrices count_matrices(Block& encoder, bool is_striding) {
+ConformerEncoder::Parts::Matrices count_matrices(Block& encoder, bool is_subsampling) {
   ConformerEncoder::Parts::Matrices matrices;
   for (const NamedTensor& parameter : encoder.named_parameters()) {
     const std::string& name = parameter.name;
     if (parameter.sizes.size() < 2 || name.find("pos_bias") != std::string::npos) continue;
-    if (is_striding && name.starts_with("pre_encode.")) continue;
+    if (is_subsampling && name.starts_with("pre_encode.")) continue;
     const bool is_of_positions = name.find("linear_pos.") != std::string::npos;
     (is_of_positions ? matrices.of_positions : matrices.of_frames) +=
         static_cast<double>(c10::multiply_integers(parameter.sizes));
@@ -177,14 +168,14 @@ ConformerEncoder::Parts::Matrices count_matrices(Block& encoder, bool is_stridin
 
 double ConformerEncoder::forward_flops(int64_t rows, int64_t num_frames) {
   Parts& parts = *parts_;
-  if (!parts.matrices) parts.matrices = count_matrices(*this, parts.striding != nullptr);
+  if (!parts.matrices) parts.matrices = count_matrices(*this, parts.subsampling != nullptr);
   const auto frames = static_cast<double>(output_frames(num_frames));
   const double positions = 2 * frames - 1;  // relative ones, shared by all rows
   // Scores of the contents and of the positions, and the weighted values.
   const double attention = frames * (2 * frames + positions) *
                            static_cast<double>(parts.options.d_model * parts.options.n_layers);
   const double row = 2 * (parts.matrices->of_frames * frames + attention);
-  const double subsampling = parts.striding ? parts.striding->forward_flops(num_frames) : 0;
+  const double subsampling = parts.subsampling ? parts.subsampling->forward_flops(num_frames) : 0;
   return static_cast<double>(rows) * (row + subsampling) +
          2 * parts.matrices->of_positions * positions;
 }
@@ -250,9 +241,9 @@ ConformerEncoder::Output ConformerEncoder::forward(const at::Tensor& x_BTF,
   const ConformerOptions& o = parts.options;
   at::Tensor x = x_BTF.to(parts.first_weight().scalar_type());
   at::Tensor lengths = lengths_B.to(at::kLong);
-  if (parts.striding) {
-    x = (*parts.striding)(x, lengths);
-    lengths = parts.striding->output_frames(lengths);
+  if (parts.subsampling) {
+    x = (*parts.subsampling)(x, lengths);
+    lengths = parts.subsampling->output_frames(lengths);
   } else {
     x = (*parts.linear)(x);
   }

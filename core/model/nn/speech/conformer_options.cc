@@ -10,7 +10,8 @@ void ConformerOptions::visit(OptionVisitor& v) {
   v("feat_out", feat_out, "output features; -1: d_model");
   v("n_layers", n_layers, "number of Conformer blocks", at_least(0));
   v("d_model", d_model, "width of the blocks", at_least(1));
-  v("subsampling", subsampling, "type of subsampling; only dw_striding");
+  v("subsampling", subsampling,
+    "type of subsampling: dw_striding, striding, stacking, stacking_norm or vggnet");
   v("subsampling_factor", subsampling_factor,
     "input frames per output frame; 1: a linear layer only", at_least(1));
   v("subsampling_conv_channels", subsampling_conv_channels,
@@ -103,7 +104,10 @@ void check_supported(const ConformerOptions& o, const std::string& path) {
     }
     throw unsupported_encoder_option(path + "." + key, value, list);
   };
-  if (o.subsampling_factor > 1) only("subsampling", o.subsampling, {"dw_striding"});
+  if (o.subsampling_factor > 1) {
+    only("subsampling", o.subsampling,
+         {"dw_striding", "striding", "stacking", "stacking_norm", "vggnet"});
+  }
   if (o.reduction_factor > 1) only("reduction", o.reduction.value_or("null"), {"null"});
   only("self_attention_model", o.self_attention_model, {"rel_pos"});
   only("att_context_style", o.att_context_style, {"regular", "chunked_limited"});
@@ -118,7 +122,8 @@ void check_supported(const ConformerOptions& o, const std::string& path) {
 
 void check_sizes(const ConformerOptions& o, const std::string& path) {
   const auto text = [](int64_t value) { return std::to_string(value); };
-  if ((o.subsampling_factor & (o.subsampling_factor - 1)) != 0) {
+  const bool is_stacking = o.subsampling.starts_with("stacking");
+  if (!is_stacking && (o.subsampling_factor & (o.subsampling_factor - 1)) != 0) {
     throw bad_encoder_value(path + ".subsampling_factor", text(o.subsampling_factor),
                             "a power of two");
   }

@@ -24,8 +24,8 @@ struct ConformerEncoder::Parts {
   ConformerOptions options;
   std::string path;
   std::vector<ConformerOptions::Context> contexts;
-  std::unique_ptr<Linear> linear;  // either linear or striding is set
-  std::unique_ptr<StridingSubsampling> striding;
+  std::unique_ptr<Linear> linear;  // either linear or subsampling is set
+  std::unique_ptr<Subsampling> subsampling;
   std::vector<std::unique_ptr<ConformerLayer>> layers;
   std::unique_ptr<Linear> out_proj;  // null without an output projection
   PositionBiases tied;
@@ -57,7 +57,9 @@ struct ConformerEncoder::Parts {
     return outputs.size() == 1 ? outputs.front() : at::cat(outputs, -1);
   }
 
-  const at::Tensor& first_weight() const { return striding ? striding->weight() : linear->weight; }
+  const at::Tensor& first_weight() const {
+    return subsampling ? subsampling->weight() : linear->weight;
+  }
 };
 
 }  // namespace s2s

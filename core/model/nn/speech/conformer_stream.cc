@@ -22,13 +22,23 @@ std::string text_of(ConformerOptions::Context context) {
   return "[" + std::to_string(context[0]) + ", " + std::to_string(context[1]) + "]";
 }
 
+void check_streamable_subsampling(const ConformerEncoder::Parts& parts) {
+  const ConformerOptions& o = parts.options;
+  if (o.subsampling_factor == 1 || o.subsampling.starts_with("stacking")) return;
+  if (o.subsampling == "vggnet") {
+    throw encoder_not_streamable(parts.path + ".subsampling", o.subsampling,
+                                 "dw_striding, striding or stacking");
+  }
+  if (!o.causal_downsampling) {
+    throw encoder_not_streamable(parts.path + ".causal_downsampling", "false", "true");
+  }
+}
+
 void check_streamable(const ConformerEncoder::Parts& parts) {
   const ConformerOptions& o = parts.options;
   const auto context = parts.contexts.front();
   const bool chunked = o.att_context_style == "chunked_limited";
-  if (o.subsampling_factor > 1 && !o.causal_downsampling) {
-    throw encoder_not_streamable(parts.path + ".causal_downsampling", "false", "true");
-  }
+  check_streamable_subsampling(parts);
   if (context[1] < 0) {
     throw encoder_not_streamable(parts.path + ".att_context_size", text_of(context),
                                  "a right context of 0 or more, such as [70, 1]");
@@ -53,9 +63,7 @@ class OpenConformerStream final : public FrameStream {
     left_ = context[0] < 0 ? std::numeric_limits<int64_t>::max() : context[0] / chunk_ * chunk_;
     const auto options = parts.first_weight().options().requires_grad(false);
     pending_BTH_ = at::zeros({batch_size, 0, parts.options.d_model}, options);
-    if (parts.striding) {
-      striding_ = std::make_unique<StridingStream>(*parts.striding, batch_size);
-    }
+    if (parts.subsampling) subsampling_ = parts.subsampling->open_stream(batch_size);
     for (const auto& layer : parts.layers) {
       caches_.push_back(layer->empty_cache(batch_size, pending_BTH_));
     }
@@ -65,13 +73,13 @@ class OpenConformerStream final : public FrameStream {
   at::Tensor push(const at::Tensor& x_BTF) override {
     const c10::NoGradGuard no_grad;
     const at::Tensor x = x_BTF.to(pending_BTH_.options());
-    append(striding_ ? striding_->push(x) : (*parts_.linear)(x));
+    append(subsampling_ ? subsampling_->push(x) : (*parts_.linear)(x));
     return take(pending_BTH_.size(1) / chunk_ * chunk_);
   }
 
   at::Tensor finish() override {
     const c10::NoGradGuard no_grad;
-    if (striding_) append(striding_->finish());
+    if (subsampling_) append(subsampling_->finish());
     return take(pending_BTH_.size(1));
   }
 
@@ -121,7 +129,7 @@ class OpenConformerStream final : public FrameStream {
   ConformerEncoder& encoder_;
   ConformerEncoder::Parts& parts_;
   int64_t chunk_ = 1, left_ = 0;
-  std::unique_ptr<StridingStream> striding_;
+  std::unique_ptr<SubsamplingStream> subsampling_;
   at::Tensor pending_BTH_;
   std::vector<LayerCache> caches_;
   std::vector<at::Tensor> projected_;

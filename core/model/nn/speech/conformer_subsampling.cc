@@ -20,19 +20,27 @@ ConvWeights::ConvWeights(std::vector<int64_t> sizes, bool with_bias) {
 
 ConvWeights::~ConvWeights() = default;
 
+SubsamplingStream::~SubsamplingStream() = default;
+
+Subsampling::~Subsampling() = default;
+
 StridingSubsampling::StridingSubsampling(const StridingShape& shape) : shape_(shape) {
   const int64_t channels = shape.channels;
+  const int64_t modules = shape.depthwise ? 3 : 2;  // of a stage, in NeMo's list
   int64_t frequencies = shape.feat_in;
   for (int64_t i = 0; i < shape.num_stages; ++i) {
     frequencies = thinned(frequencies);
     Stage stage;
-    stage.strided = std::make_unique<ConvWeights>(std::vector<int64_t>{channels, 1, 3, 3}, true);
+    const int64_t group = i == 0 || shape.depthwise ? 1 : channels;
+    stage.strided =
+        std::make_unique<ConvWeights>(std::vector<int64_t>{channels, group, 3, 3}, true);
     // NeMo's module list has a ReLU after each stage, which takes an index.
-    register_block("conv." + std::to_string(i == 0 ? 0 : 3 * i - 1), *stage.strided);
-    if (i > 0) {
+    const int64_t index = i == 0 ? 0 : modules * i - (shape.depthwise ? 1 : 0);
+    register_block("conv." + std::to_string(index), *stage.strided);
+    if (i > 0 && shape.depthwise) {
       stage.pointwise =
           std::make_unique<ConvWeights>(std::vector<int64_t>{channels, channels, 1, 1}, true);
-      register_block("conv." + std::to_string(3 * i), *stage.pointwise);
+      register_block("conv." + std::to_string(index + 1), *stage.pointwise);
     }
     stages_.push_back(std::move(stage));
   }
@@ -62,7 +70,8 @@ double StridingSubsampling::forward_flops(int64_t num_frames) const {
   for (size_t i = 0; i < stages_.size(); ++i) {
     num_frames = thinned(num_frames);
     bands = thinned(bands);
-    const double of_place = 9 * channels + (i == 0 ? 0 : channels * channels);
+    const double later = shape_.depthwise ? (9 + channels) * channels : 9 * channels * channels;
+    const double of_place = i == 0 ? 9 * channels : later;
     products += static_cast<double>(num_frames * bands) * of_place;
   }
   const auto width = static_cast<double>(shape_.d_model);
@@ -89,13 +98,16 @@ at::Tensor StridingSubsampling::first_stage(const at::Tensor& x_BTF, Padding tim
 at::Tensor StridingSubsampling::convolve(size_t stage, const at::Tensor& x_BTFC, Padding time) {
   const ConvWeights& strided = *stages_[stage].strided;
   const Padding band = padding();
+  const at::Tensor x_BCTF = x_BTFC.permute({0, 3, 1, 2});
   // Padding both sides by the left amount adds a frame that is cut off, but saves a copy.
-  const at::Tensor wide = depthwise_conv(x_BTFC.permute({0, 3, 1, 2}), strided.weight, strided.bias,
-                                         {2, 2}, {time.left, band.left});
+  const at::Tensor wide =
+      shape_.depthwise
+          ? depthwise_conv(x_BCTF, strided.weight, strided.bias, {2, 2}, {time.left, band.left})
+          : at::conv2d(x_BCTF, strided.weight, strided.bias, {2, 2}, {time.left, band.left});
   const int64_t frames = (x_BTFC.size(1) + time.left + time.right - 3) / 2 + 1;
   const int64_t bands = thinned(x_BTFC.size(2));
   const at::Tensor thin = wide.permute({0, 2, 3, 1}).narrow(1, 0, frames).narrow(2, 0, bands);
-  return mix_channels(stage, thin);
+  return shape_.depthwise ? mix_channels(stage, thin) : thin.contiguous();
 }
 
 at::Tensor StridingSubsampling::mix_channels(size_t stage, const at::Tensor& x_BTFC) {
@@ -111,7 +123,7 @@ at::Tensor StridingSubsampling::project(const at::Tensor& x_BTFC) {
 }
 
 bool StridingSubsampling::is_fused(const at::Tensor& x_BTF, const at::Tensor& lengths_B) const {
-  return stages_.size() > 1 && !x_BTF.requires_grad() && lengths_B.is_cpu() &&
+  return shape_.depthwise && stages_.size() > 1 && !x_BTF.requires_grad() && lengths_B.is_cpu() &&
          is_striding_fused(x_BTF, stages_[0].strided->weight);
 }
 
@@ -142,6 +154,11 @@ at::Tensor StridingSubsampling::forward(const at::Tensor& x_BTF, const at::Tenso
     x = masked_relu(x, lengths);
   }
   return project(x);
+}
+
+std::unique_ptr<SubsamplingStream> StridingSubsampling::open_stream(int64_t batch_size) {
+  if (!shape_.causal) return nullptr;
+  return std::make_unique<StridingStream>(*this, batch_size);
 }
 
 StridingStream::StridingStream(StridingSubsampling& subsampling, int64_t batch_size)

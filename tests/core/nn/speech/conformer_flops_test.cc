@@ -27,5 +27,7 @@ double flops(const std::string& subsampling, int64_t factor, int64_t rows, int64
 
 TEST_CASE("a Conformer's operations are those that PyTorch counts in NeMo's") {
   CHECK(flops("dw_striding", 8, 2, 400) == 71062016);
+  CHECK(flops("striding", 4, 2, 101) == 47700992);
+  CHECK(flops("stacking", 4, 2, 100) == 23074816);
   CHECK(flops("striding", 1, 3, 40) == 52903936);
 }
