@@ -63,6 +63,8 @@ PARAKEET = {
 
 # vggnet: NeMo's lengths round down and its layers up; these are even after each halving.
 LENGTHS_OF = {"nemo_fastconformer_vggnet": (10240, 7040)}
+# Cases with a mel, whose audio is a seed, too.
+OF_NOISE = ("nemo_fastconformer_look_aheads", "hf_parakeet")
 # Cases without a mel, whose audio is a seed. The contexts are further outputs, features_L_R.
 CONTEXTS = {
     "nemo_fastconformer_striding": [],
@@ -289,7 +291,7 @@ def run_stream(model, context, inputs) -> dict:
 def make(name, out) -> None:
     kind, options, seed = CASES[name]
     lengths, is_small = LENGTHS_OF.get(name, LENGTHS), name in CONTEXTS
-    audio = rf.noise_audio if is_small else rf.synthetic_audio
+    audio = rf.noise_audio if is_small or name in OF_NOISE else rf.synthetic_audio
     torch.manual_seed(seed)
     model = kind(options).eval()
     rf.randomize(model, seed)
