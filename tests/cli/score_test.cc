@@ -100,6 +100,6 @@ TEST_CASE("score says which line of which file does not fit") {
   CHECK(contains(message_of(dir / "empty.jsonl"), "[score/no-examples]"));
   CHECK(contains(message_of((dir / "a.jsonl") + " " + (dir / "short.jsonl")),
                  "[score/other-examples]"));
-  CHECK(contains(message_of(dir / "none.jsonl"), "[data/missing-file]"));
+  CHECK(contains(message_of(dir / "none.jsonl"), "[score/no-file]"));
   CHECK(run_cli("score " + (dir / "other.jsonl") + " --hypothesis said").exit_code == 0);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <map>
 
 #include "base/foreign_json.h"
@@ -57,6 +58,7 @@ std::string id_of(const json& line) {
 
 Predictions read_predictions(const std::string& path, const std::string& hypothesis_key,
                              const std::string& reference_key) {
+  if (!std::filesystem::exists(path)) throw score_errors::no_file(path);
   Predictions out{path, hypothesis_key, reference_key, {}};
   data::LineReader reader(path);
   std::string text;

@@ -19,7 +19,8 @@ struct Predictions {
 
 /// Reads a file (.jsonl, .jsonl.gz). "" as a key: the first one that the first line has, of those
 /// that s2s, NeMo and others write. A text that is null or missing in another line counts as "".
-/// Errors: [score/json], [score/no-text], [score/no-examples], those of LineReader.
+/// Errors: [score/no-file], [score/json], [score/no-text], [score/no-examples], those of
+/// LineReader.
 Predictions read_predictions(const std::string& path, const std::string& hypothesis_key,
                              const std::string& reference_key);
 

@@ -4,6 +4,13 @@
 
 namespace s2s::run::score_errors {
 
+Error no_file(const std::string& path) {
+  return data_error("score/no-file",
+                    fmt::format("there is no file '{}'\n  expected: JSON lines, such as the "
+                                "predictions.jsonl that validate writes into the report folder",
+                                path));
+}
+
 Error no_object(const std::string& path, int64_t line, const std::string& what) {
   return data_error(
       "score/json",

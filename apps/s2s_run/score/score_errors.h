@@ -8,6 +8,8 @@
 
 namespace s2s::run::score_errors {
 
+/// There is no such file.
+Error no_file(const std::string& path);
 /// A line is no JSON object.
 Error no_object(const std::string& path, int64_t line, const std::string& what);
 /// A line has no text under the key. `keys`: those that it has; `tried`: those that were looked

@@ -14,9 +14,9 @@ Error no_model(const std::string& path) {
 
 Error no_decoder(const std::string& place, const std::string& wanted, const std::string& other) {
   return config_error("scorer/no-decoder",
-                      fmt::format("{}: the model has no {} decoder; expected one that has; write "
-                                  "scoring_asr: {{name: {}, ...}} for this one",
-                                  place, wanted, other));
+                      fmt::format("{}: the model has no {} decoder; expected one that has; for "
+                                  "this one write scoring_asr: {{name: {}, ...}}, or --scorer {}",
+                                  place, wanted, other, other));
 }
 
 Error cannot_unpack(const std::string& file, const std::string& reason) {
