@@ -47,13 +47,13 @@ std::string offered(const std::string& file, const std::string& words) {
 TEST_CASE("bash completes commands, options and their choices") {
   const TemporaryFolder folder;
   const std::string file = completion_file(folder, "bash");
-  for (const auto& [words, expected] : {std::pair("tra", "train "),
+  for (const auto& [words, expected] : {std::pair("trai", "train "),
                                         {"data syn", "synth "},
                                         {"data synth --form", "--format "},
                                         {"data synth --format \"\"", "wav flac "},
                                         {"data synth --format = fl", "flac "},
                                         {"data synth --seed 3 --plugin-p", "--plugin-path "},
-                                        {"--plugin-path data tra", "train "},
+                                        {"--plugin-path data trai", "train "},
                                         {"help data sh", "shar "},
                                         {"bench tra", "train "},
                                         {"completion \"\"", "bash zsh fish man "},
