@@ -4,8 +4,8 @@
 #include <set>
 
 #include "dac_errors.h"
+#include "s2s/nn/frame_codec.h"
 #include "s2s/nn/seanet.h"
-#include "s2s/nn/weights.h"
 
 namespace s2s::dac {
 
@@ -52,56 +52,14 @@ void check(const DacOptions& options, const std::string& path) {
   findings.throw_if_any();
 }
 
-namespace {
-
-/// Keys without effect on the results, and those that follow from others.
-const std::set<std::string>& ignored_keys() {
-  static const std::set<std::string> kIgnored = {"architectures",
-                                                 "_name_or_path",
-                                                 "transformers_version",
-                                                 "dtype",
-                                                 "torch_dtype",
-                                                 "model_type",
-                                                 "quantizer_dropout",
-                                                 "commitment_loss_weight",
-                                                 "codebook_loss_weight",
-                                                 "return_dict",
-                                                 "output_attentions",
-                                                 "output_hidden_states",
-                                                 "id2label",
-                                                 "label2id",
-                                                 "problem_type",
-                                                 "chunk_size_feed_forward",
-                                                 "is_encoder_decoder",
-                                                 "hop_length",
-                                                 "hidden_size"};
-  return kIgnored;
-}
-
-}  // namespace
-
 Config dac_from_hf(const Config& foreign) {
-  const std::string place =
-      foreign.origin().source.empty() ? "config.json" : foreign.origin().source;
-  const Config* const type = foreign.find("model_type");
-  if (type == nullptr || !type->is_scalar() || type->text() != "dac") {
-    throw_unsupported_config(place, "model_type",
-                             type != nullptr && type->is_scalar() ? type->text() : "missing",
-                             "'dac'");
-  }
   std::set<std::string> known;
   for (const OptionRow& row : list_options<DacOptions>()) known.insert(row.name);
-  known.erase("path");
-  Config options = Config::map();
-  for (const auto& [key, value] : foreign.entries()) {
-    if (value.is_null() || ignored_keys().count(key) != 0) continue;
-    if (known.count(key) == 0) {
-      throw_unsupported_config(place, key, value.is_scalar() ? value.text() : "a block",
-                               "no such key");
-    }
-    options[key] = value;
-  }
-  return options;
+  for (const char* const own : {"path", "num_codebooks"}) known.erase(own);
+  // Settings of training, and what follows from other keys.
+  return read_codec_keys(foreign, "dac", known,
+                         {"quantizer_dropout", "commitment_loss_weight", "codebook_loss_weight",
+                          "hop_length", "hidden_size"});
 }
 
 Config dac_to_hf(const DacOptions& options) {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "encodec_errors.h"
-#include "s2s/nn/weights.h"
+#include "s2s/nn/frame_codec.h"
 
 namespace s2s::encodec {
 
@@ -114,51 +114,11 @@ void check(const EncodecOptions& options, const std::string& path) {
   findings.throw_if_any();
 }
 
-namespace {
-
-/// Keys without effect on the results.
-const std::set<std::string>& unused_keys() {
-  static const std::set<std::string> kUnused = {"architectures",
-                                                "_name_or_path",
-                                                "transformers_version",
-                                                "dtype",
-                                                "torch_dtype",
-                                                "model_type",
-                                                "return_dict",
-                                                "output_attentions",
-                                                "output_hidden_states",
-                                                "id2label",
-                                                "label2id",
-                                                "problem_type",
-                                                "chunk_size_feed_forward",
-                                                "is_encoder_decoder"};
-  return kUnused;
-}
-
-}  // namespace
-
 Config encodec_from_hf(const Config& foreign) {
-  const std::string place =
-      foreign.origin().source.empty() ? "config.json" : foreign.origin().source;
-  const Config* const type = foreign.find("model_type");
-  if (type == nullptr || !type->is_scalar() || type->text() != "encodec") {
-    throw_unsupported_config(place, "model_type",
-                             type != nullptr && type->is_scalar() ? type->text() : "missing",
-                             "'encodec'");
-  }
   std::set<std::string> known;
   for (const OptionRow& row : list_options<EncodecOptions>()) known.insert(row.name);
-  for (const char* const ours : {"path", "num_codebooks", "bandwidth"}) known.erase(ours);
-  Config options = Config::map();
-  for (const auto& [key, value] : foreign.entries()) {
-    if (value.is_null() || unused_keys().count(key) != 0) continue;
-    if (known.count(key) == 0) {
-      throw_unsupported_config(place, key, value.is_scalar() ? value.text() : "a block",
-                               "no such key");
-    }
-    options[key] = value;
-  }
-  return options;
+  for (const char* const own : {"path", "num_codebooks", "bandwidth"}) known.erase(own);
+  return read_codec_keys(foreign, "encodec", known);
 }
 
 }  // namespace s2s::encodec

@@ -86,14 +86,10 @@ at::Tensor Mimi::encode_piece(const at::Tensor& audio_BS, StreamState& state, bo
   return quantizer_.encode(latents(audio_BS, state, is_last), options_.books());
 }
 
-at::Tensor Mimi::spoken(const at::Tensor& quantized_BHT, StreamState& state, bool is_last) const {
-  const at::Tensor x_BHT =
-      upsample_ ? upsample_->push(quantized_BHT, state, is_last) : quantized_BHT;
-  return decoder_.push(decoder_transformer_.push(x_BHT, state), state, is_last).squeeze(1);
-}
-
 at::Tensor Mimi::decode_piece(const at::Tensor& codes_BKT, StreamState& state, bool is_last) const {
-  return spoken(quantizer_.decode(codes_BKT), state, is_last);
+  at::Tensor x_BHT = quantizer_.decode(codes_BKT);
+  if (upsample_) x_BHT = upsample_->push(x_BHT, state, is_last);
+  return decoder_.push(decoder_transformer_.push(x_BHT, state), state, is_last).squeeze(1);
 }
 
 NameMap Mimi::checkpoint_names() const {

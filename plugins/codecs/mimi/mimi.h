@@ -48,8 +48,6 @@ class Mimi : public FrameCodec, public RunsReferences, public HasForeignClass {
  private:
   /// audio [B, S] -> [B, H, T], before they are quantized.
   at::Tensor latents(const at::Tensor& audio_BS, StreamState& state, bool is_last) const;
-  /// Sums of entries [B, H, T] -> audio [B, S].
-  at::Tensor spoken(const at::Tensor& quantized_BHT, StreamState& state, bool is_last) const;
 
   MimiOptions options_;
   std::string weights_path_;

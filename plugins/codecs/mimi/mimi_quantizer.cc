@@ -41,7 +41,7 @@ at::Tensor Codebook::nearest(const at::Tensor& rows_ND) const {
   if (rows_ND.size(0) <= kFew && size_ <= kFew) {
     return nearest_entry(rows_ND, entries_VD, EntryDistance::kCdist);
   }
-  const at::Tensor& factor_VE = factor_.of(embed_sum_, cluster_usage_, [&] {
+  const at::Tensor factor_VE = factor_.of(embed_sum_, cluster_usage_, [&] {
     const at::Tensor square_V1 = entries_VD.pow(2).sum(-1, /*keepdim=*/true);
     return at::cat({entries_VD, at::ones_like(square_V1), square_V1}, -1);
   });

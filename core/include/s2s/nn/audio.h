@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,13 +39,15 @@ class StreamState {
 };
 
 /// A tensor that follows from two frozen ones: computed once, and again when one has changed.
+/// Threads may ask at the same time.
 class DerivedTensor {
  public:
   /// The tensor that `compute` makes of `a` and `b`.
-  const at::Tensor& of(const at::Tensor& a, const at::Tensor& b,
-                       const std::function<at::Tensor()>& compute);
+  at::Tensor of(const at::Tensor& a, const at::Tensor& b,
+                const std::function<at::Tensor()>& compute);
 
  private:
+  std::mutex mutex_;
   at::Tensor a_, b_, value_;
   int64_t version_a_ = 0, version_b_ = 0;
 };
@@ -198,8 +201,7 @@ class ResidualUnit : public AudioLayer {
   std::unique_ptr<AudioLayer> shortcut_;
 };
 
-/// x + lstm(x) over positions; [B, C, T] -> [B, C, T]. Names are torch's, after
-/// `prefix`.
+/// x + lstm(x) over positions; [B, C, T] -> [B, C, T]. Names are torch's, after `prefix`.
 class StreamLstm : public AudioLayer {
  public:
   StreamLstm(int64_t channels, int64_t num_layers, const WeightForm& form = {},

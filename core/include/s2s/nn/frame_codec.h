@@ -6,9 +6,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "s2s/config.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/nn/audio.h"
 
@@ -67,5 +69,12 @@ class FrameCodec : public Codec {
   class CodeStream;
   LastFrame last_frame_;
 };
+
+/// Reads a codec's config.json of Hugging Face: takes the keys of `options`, skips those of
+/// `ignored` and those that every config.json may have, and refuses any other. Errors:
+/// [weights/config].
+Config read_codec_keys(const Config& foreign, const std::string& model_type,
+                       const std::set<std::string>& options,
+                       const std::set<std::string>& ignored = {});
 
 }  // namespace s2s

@@ -26,7 +26,6 @@ struct SeanetSpec {
   EdgePadding padding = EdgePadding::kZeros;
   double trim_right_ratio = 1;  // of a causal transposed convolution's overlap, cut at the end
   SeanetNorm norm = SeanetNorm::kNone;
-  bool trains = false;
 };
 
 /// The padding of a `pad_mode`: constant, reflect or replicate.

@@ -7,6 +7,7 @@
 
 #include "s2s/error.h"
 #include "s2s/nn/rows.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s {
 namespace {
@@ -237,6 +238,42 @@ std::map<std::string, at::Tensor> FrameCodec::peer_outputs(
     out["audio_first_books"] = decode_in_pieces(spoken.narrow(1, 0, first->second.item<int64_t>()));
   }
   return out;
+}
+
+Config read_codec_keys(const Config& foreign, const std::string& model_type,
+                       const std::set<std::string>& options, const std::set<std::string>& ignored) {
+  static const std::set<std::string> kUnused = {"architectures",
+                                                "_name_or_path",
+                                                "transformers_version",
+                                                "dtype",
+                                                "torch_dtype",
+                                                "model_type",
+                                                "return_dict",
+                                                "output_attentions",
+                                                "output_hidden_states",
+                                                "id2label",
+                                                "label2id",
+                                                "problem_type",
+                                                "is_encoder_decoder",
+                                                "chunk_size_feed_forward"};
+  const std::string place =
+      foreign.origin().source.empty() ? "config.json" : foreign.origin().source;
+  const Config* const type = foreign.find("model_type");
+  const bool has_type = type != nullptr && type->is_scalar();
+  if (!has_type || type->text() != model_type) {
+    throw_unsupported_config(place, "model_type", has_type ? type->text() : "missing",
+                             "'" + model_type + "'");
+  }
+  Config found = Config::map();
+  for (const auto& [key, value] : foreign.entries()) {
+    if (value.is_null() || kUnused.contains(key) || ignored.contains(key)) continue;
+    if (!options.contains(key)) {
+      throw_unsupported_config(place, key, value.is_scalar() ? value.text() : "a block",
+                               "no such key");
+    }
+    found[key] = value;
+  }
+  return found;
 }
 
 }  // namespace s2s

@@ -18,8 +18,9 @@ at::Tensor slice_lengths(const at::Tensor& weight) {
 
 }  // namespace
 
-const at::Tensor& DerivedTensor::of(const at::Tensor& a, const at::Tensor& b,
-                                    const std::function<at::Tensor()>& compute) {
+at::Tensor DerivedTensor::of(const at::Tensor& a, const at::Tensor& b,
+                             const std::function<at::Tensor()>& compute) {
+  const std::lock_guard lock(mutex_);
   const bool is_known =
       a_.is_same(a) && b_.is_same(b) && version_a_ == a._version() && version_b_ == b._version();
   if (!is_known) {
