@@ -76,6 +76,7 @@ TEST_CASE("score compares systems example by example, in any order of lines") {
   CHECK(better["p_value"].get<double>() < 0.05);
   const json same = comparisons[1]["scores"]["wer"];
   CHECK(same["difference"].get<double>() == 0);
+  CHECK(same["p_value"].get<double>() == 1);
   const CommandResult again = run_cli("score " + (dir / "a.jsonl") + " " + (dir / "b.jsonl") + " " +
                                       (dir / "c.jsonl") + " --json");
   CHECK(again.output == run.output);

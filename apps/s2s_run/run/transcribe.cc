@@ -1,8 +1,8 @@
 // s2s-run transcribe: texts of recordings by a recognizer, with the times of words.
 
-#include <ATen/DeviceAccelerator.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -29,7 +29,7 @@ constexpr size_t kSubtitleLetters = 84;
 struct TranscribeArguments {
   std::vector<std::string> inputs;
   std::string scorer = "transducer", path, format = "text", output, device = "auto";
-  int64_t batch_size = 8;
+  int64_t batch_size = 0;  // 0: the scorer's own
   bool force = false;
 };
 
@@ -46,7 +46,9 @@ std::unique_ptr<Scorer> make_recognizer(const TranscribeArguments& arguments,
   Config node = Config::map();
   node["name"] = Config::scalar(arguments.scorer, true);
   node["path"] = Config::scalar(arguments.path, true);
-  node["batch_size"] = Config::scalar(std::to_string(arguments.batch_size));
+  if (arguments.batch_size > 0) {
+    node["batch_size"] = Config::scalar(std::to_string(arguments.batch_size));
+  }
   ScorerContext context;
   context.registries = &registries;
   context.path = "--scorer";
@@ -209,7 +211,8 @@ void setup_transcribe(const Command& program) {
       .one_of({"text", "json", "srt"})
       .shows_default();
   command.option("-o,--output", arguments.output, "file to write (default: standard output)");
-  command.option("--batch-size", arguments.batch_size, "clips at once").positive().shows_default();
+  command.option("--batch-size", arguments.batch_size, "clips at once (default: the scorer's)")
+      .positive();
   command.option("--device", arguments.device, "cpu, gpu, or auto: the GPU if there is one")
       .one_of({"auto", "cpu", "gpu"})
       .shows_default();

@@ -77,7 +77,7 @@ Json comparison_json(const System& first, const System& other) {
     Json& score = scores[kTextScores[i].name];
     score["difference"] = finite(difference);
     if (!first.samples.empty() && std::isfinite(difference)) {
-      score["p_value"] = p_value(first.samples, other.samples, i, difference);
+      score["p_value"] = finite(p_value(first.samples, other.samples, i, difference));
     }
   }
   return {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 namespace s2s::run {
@@ -76,15 +77,18 @@ Interval interval_of(const std::vector<TextValues>& samples, size_t score) {
 
 double p_value(const std::vector<TextValues>& first, const std::vector<TextValues>& second,
                size_t score, double difference) {
-  double mean = 0;
-  for (size_t i = 0; i < first.size(); ++i) mean += second[i][score] - first[i][score];
-  mean /= static_cast<double>(first.size());
-  int64_t larger = 0;
+  std::vector<double> sizes;
   for (size_t i = 0; i < first.size(); ++i) {
-    const double centered = second[i][score] - first[i][score] - mean;
-    larger += std::abs(centered) > std::abs(difference) ? 1 : 0;
+    const double size = std::abs(second[i][score] - first[i][score]);
+    if (std::isfinite(size)) sizes.push_back(size);
   }
-  return static_cast<double>(larger + 1) / static_cast<double>(first.size() + 1);
+  if (sizes.empty()) return std::nan("");
+  if (difference == 0) return 1;
+  const auto count = static_cast<double>(sizes.size());
+  const double mean = std::accumulate(sizes.begin(), sizes.end(), 0.0) / count;
+  const auto larger = std::count_if(
+      sizes.begin(), sizes.end(), [&](double size) { return size - mean > std::abs(difference); });
+  return static_cast<double>(larger + 1) / (count + 1);
 }
 
 }  // namespace s2s::run

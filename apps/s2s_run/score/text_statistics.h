@@ -52,8 +52,9 @@ struct Interval {
 };
 Interval interval_of(const std::vector<TextValues>& samples, size_t score);
 
-/// How probable a difference of that size or more is if both systems are equal (two-sided paired
-/// bootstrap). Source: sacrebleu 2.6, significance.py.
+/// How probable a larger difference is if both systems are equal (paired bootstrap); 1 where there
+/// is none. Samples in which there is nothing to measure do not count. Source: sacrebleu 2.6.0,
+/// significance.py (_paired_bs_test), but for a difference of 0.
 double p_value(const std::vector<TextValues>& first, const std::vector<TextValues>& second,
                size_t score, double difference);
 
