@@ -116,12 +116,17 @@ std::string srt_time(double seconds) {
                      ms % 1000);
 }
 
+size_t letters_of(const std::string& text) {
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; };
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins));
+}
+
 /// Subtitles of one or two lines' length, which pauses part.
 std::vector<RecognizedWord> subtitles(const Transcript& transcript) {
   std::vector<RecognizedWord> parts;
   for (const RecognizedWord& word : transcript.words) {
     const bool begins = parts.empty() || word.start_s - parts.back().end_s > kPause_s ||
-                        parts.back().text.size() + word.text.size() >= kSubtitleLetters;
+                        letters_of(parts.back().text) + letters_of(word.text) >= kSubtitleLetters;
     if (begins) {
       parts.push_back(word);
     } else {

@@ -20,15 +20,13 @@ struct TextSums {
   TextSums& operator+=(const TextSums& other);
 };
 
-/// The scores, in the order of kTextScores.
-enum class TextScore { kWer, kCer, kBleu, kExact };
 struct TextScoreInfo {
   const char* name;
   bool is_share;  // shown in percent
-  bool is_better_high;
 };
 constexpr std::array<TextScoreInfo, 4> kTextScores = {
-    {{"wer", true, false}, {"cer", true, false}, {"bleu", false, true}, {"exact", true, true}}};
+    {{"wer", true}, {"cer", true}, {"bleu", false}, {"exact", true}}};
+/// The scores, in the order of kTextScores.
 using TextValues = std::array<double, kTextScores.size()>;
 
 /// NaN: there is nothing to measure.

@@ -1,10 +1,10 @@
 #include "mimi_options.h"
 
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "mimi_errors.h"
+#include "s2s/nn/frame_codec.h"
 #include "s2s/nn/weights.h"
 
 namespace s2s::mimi {
@@ -103,39 +103,22 @@ void check(const MimiOptions& options, const std::string& path) {
 
 namespace {
 
-/// Keys without effect on the results.
-bool is_ignored(const std::string& key) {
-  static const std::set<std::string> kIgnored = {"architectures",
-                                                 "_name_or_path",
-                                                 "transformers_version",
-                                                 "dtype",
-                                                 "torch_dtype",
-                                                 "model_type",
-                                                 "attention_dropout",
-                                                 "initializer_range",
-                                                 "layer_scale_initial_scale",
-                                                 "max_position_embeddings",
-                                                 "tie_word_embeddings",
-                                                 "use_cache",
-                                                 "use_streaming",
-                                                 "return_dict",
-                                                 "output_attentions",
-                                                 "output_hidden_states",
-                                                 "id2label",
-                                                 "label2id",
-                                                 "problem_type",
-                                                 "normalize",
-                                                 "chunk_length_s",
-                                                 "overlap",
-                                                 "chunk_size_feed_forward",
-                                                 "is_encoder_decoder"};
-  return kIgnored.count(key) != 0;
-}
-
-/// Keys that must have this value.
-const std::map<std::string, std::string>& fixed_keys() {
-  static const std::map<std::string, std::string> kFixed = {{"audio_channels", "1"}};
-  return kFixed;
+/// Settings of training, and of what the class does not do here.
+const std::set<std::string>& unused_keys() {
+  static const std::set<std::string> kUnused = {"attention_dropout",
+                                                "initializer_range",
+                                                "layer_scale_initial_scale",
+                                                "max_position_embeddings",
+                                                "tie_word_embeddings",
+                                                "use_cache",
+                                                "use_streaming",
+                                                "normalize",
+                                                "chunk_length_s",
+                                                "overlap",
+                                                "audio_channels",
+                                                "_frame_rate",
+                                                "rope_parameters"};
+  return kUnused;
 }
 
 std::string text_of(const Config& value) { return value.is_scalar() ? value.text() : "a block"; }
@@ -163,34 +146,22 @@ void read_rope(const std::string& place, const Config& rope, Config& options) {
 
 Config mimi_from_hf(const Config& foreign) {
   const Config& block = mimi_block(foreign);
-  const std::string place =
-      foreign.origin().source.empty() ? "config.json" : foreign.origin().source;
-  const Config* const type = block.find("model_type");
-  if (type == nullptr || type->text() != "mimi") {
-    throw_unsupported_config(
-        place, "model_type", type == nullptr ? "missing" : text_of(*type),
-        "'mimi', or a model with an audio_encoder_config or codec_config of it");
-  }
   std::set<std::string> known;
   for (const OptionRow& row : list_options<MimiOptions>()) known.insert(row.name);
   known.erase("path");
-  Config options = Config::map();
-  for (const auto& [key, value] : block.entries()) {
-    const auto fixed = fixed_keys().find(key);
-    if (value.is_null() || is_ignored(key)) continue;
-    if (key == "_frame_rate") {
-      options["frame_rate"] = value;
-    } else if (key == "rope_parameters") {
-      read_rope(place, value, options);
-    } else if (fixed != fixed_keys().end() && fixed->second == text_of(value)) {
-      continue;
-    } else if (fixed == fixed_keys().end() && known.count(key) != 0) {
-      options[key] = value;
-    } else {
-      throw_unsupported_config(place, key, text_of(value),
-                               fixed != fixed_keys().end() ? fixed->second : "no such key");
-    }
+  Config options = read_codec_keys(block, "mimi", known, unused_keys());
+  const std::string place =
+      foreign.origin().source.empty() ? "config.json" : foreign.origin().source;
+  const auto given = [&](const char* key) {
+    const Config* const value = block.find(key);
+    return value == nullptr || value->is_null() ? nullptr : value;
+  };
+  const Config* const channels = given("audio_channels");
+  if (channels != nullptr && text_of(*channels) != "1") {
+    throw_unsupported_config(place, "audio_channels", text_of(*channels), "1");
   }
+  if (const Config* const rate = given("_frame_rate")) options["frame_rate"] = *rate;
+  if (const Config* const rope = given("rope_parameters")) read_rope(place, *rope, options);
   return options;
 }
 

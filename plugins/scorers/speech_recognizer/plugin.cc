@@ -76,7 +76,7 @@ Config model_of(const SpeechRecognizerOptions& options, const std::string& path,
                 const std::string& place) {
   if (!options.model.is_null()) return options.model;
   if (path.empty()) throw no_model(place);
-  if (is_nemo_archive(path)) return read_nemo_config(path);
+  if (is_nemo_archive(path) || path.ends_with(".nemo")) return read_nemo_config(path);
   return read_json((fs::path(path) / "config.json").string());
 }
 
