@@ -3,11 +3,11 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "common/places.h"
+#include "common/reference_json.h"
 #include "config/yaml_reader.h"
 #include "s2s/config.h"
 #include "s2s/data/cuts.h"
@@ -22,7 +22,7 @@ inline const std::string& folder() {
 }
 
 inline const Json& all() {
-  static const Json kCases = Json::parse(std::ifstream(folder() + "/cases.json"));
+  static const Json kCases = test::reference_json("nemo_loader/cases.json.gz");
   return kCases;
 }
 

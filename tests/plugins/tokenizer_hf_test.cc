@@ -8,6 +8,7 @@
 
 #include "common/contains.h"
 #include "common/places.h"
+#include "common/reference_json.h"
 #include "common/temporary_folder.h"
 #include "plugins/built_plugins.h"
 #include "s2s/kinds/tokenizer.h"
@@ -81,7 +82,7 @@ void check_message(const std::string& message, const std::string& id, const std:
 
 // tests/reference/hf_tokenizers.py, tokenizers 0.23.3 from PyPI.
 TEST_CASE("ids and texts of every style equal the tokenizers package's") {
-  const json golden = read(kData + "hf_tokenizers.json");
+  const json golden = s2s::test::reference_json("hf_tokenizers.json.gz");
   s2s::test::BuiltPlugins plugins;
   size_t num_texts = 0;
   for (const json& style : golden["styles"]) {
@@ -107,7 +108,7 @@ TEST_CASE("ids and texts of every style equal the tokenizers package's") {
 
 TEST_CASE("a second time, from the cache, and from several threads the ids are the same") {
   s2s::test::BuiltPlugins plugins;
-  const json golden = read(kData + "hf_tokenizers.json");
+  const json golden = s2s::test::reference_json("hf_tokenizers.json.gz");
   const auto tokenizer = load(plugins, "llama3");
   std::vector<int> wrong(4);
   std::vector<std::thread> threads;

@@ -16,6 +16,8 @@ import sys
 from transformers.utils.chat_template_utils import (
     _alias_reasoning_fields, _compile_jinja_template, _render_with_assistant_indices)
 
+import reference_file as rf
+
 CHATML = (
     "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content']"
     " + '<|im_end|>' + '\\n'}}{% endfor %}"
@@ -606,10 +608,8 @@ def main():
         by_template.setdefault(case["template"], []).append(case)
     errors = sum("error" in case for case in found)
     assert errors < len(found) / 4, f"{errors} of {len(found)} cases are errors"
-    with open(sys.argv[1], "w") as out:
-        json.dump({"templates": templates, "cases": found}, out, ensure_ascii=True,
-                  separators=(",", ":"))
-        out.write("\n")
+    rf.write_json_gz(sys.argv[1], json.dumps({"templates": templates, "cases": found},
+                                             ensure_ascii=True, separators=(",", ":")) + "\n")
     print(f"{len(found)} cases, {errors} of them errors, {len(templates)} templates")
 
 

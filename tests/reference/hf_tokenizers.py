@@ -3,9 +3,9 @@
     python tests/reference/hf_tokenizers.py --out tests/reference/data
 
 Writes hf_tokenizer_STYLE.json (a tokenizer.json each; the vocabularies are trained here, the split
-patterns are those of the published files) and hf_tokenizers.json: texts, their ids without special
-tokens and the text of these; lists of ids and their text. hf_trained.json: lines and the merges
-that the package's trainer learns from them.
+patterns are those of the published files) and hf_tokenizers.json.gz: texts, their ids without
+special tokens and the text of these; lists of ids and their text. hf_trained.json: lines and the
+merges that the package's trainer learns from them.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
+import reference_file as rf
 from random_texts import corpus, text
 
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
@@ -253,7 +254,8 @@ def main():
         golden.append(vectors(style, tokenizer, num_texts=200, num_lists=50))
     (out / "hf_trained.json").write_text(json.dumps(trained_merges(), ensure_ascii=True) + "\n")
     text_ = json.dumps({"styles": golden}, ensure_ascii=False, separators=(",", ":"))
-    (out / "hf_tokenizers.json").write_text(text_.replace('{"style"', '\n{"style"') + "\n")
+    rf.write_json_gz(out / "hf_tokenizers.json.gz",
+                     text_.replace('{"style"', '\n{"style"') + "\n")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ from lhotse.cut.set import deserialize_cut, mix
 from lhotse.features.base import Features
 from lhotse.supervision import AlignmentItem
 
+import reference_file as rf
+
 UUID = re.compile(r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
 TEXTS = ["hello there", "gr\u00fc\u00df dich", "", 'say "no"', "a\\b\nc", "\u4f60\u597d",
          "it's 3 o'clock"]
@@ -321,9 +323,8 @@ def main():
     number = int(sys.argv[2]) if len(sys.argv) > 2 else 120
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     cases = make_cases(number, seed)
-    with open(sys.argv[1], "w", encoding="utf-8") as file:
-        lines = (json.dumps(c, ensure_ascii=False, separators=(",", ":")) for c in cases)
-        file.write("[\n" + ",\n".join(lines) + "\n]\n")
+    lines = (json.dumps(c, ensure_ascii=False, separators=(",", ":")) for c in cases)
+    rf.write_json_gz(sys.argv[1], "[\n" + ",\n".join(lines) + "\n]\n")
     print(f"{len(cases)} cases, {sum('error' in c['expected'] for c in cases)} refused, "
           f"{sum('broken' in c['expected'] for c in cases)} broken")
 

@@ -19,6 +19,8 @@ from nemo.collections.common.data.lhotse.cutset import read_cutset_from_config
 from nemo_loader_data import RATE, make_data
 from omegaconf import OmegaConf
 
+import reference_file as rf
+
 TARRED = {"manifest_filepath": "tarred/manifest__OP_0..3_CL_.json",
           "tarred_audio_filepaths": "tarred/audio__OP_0..3_CL_.tar"}
 SHAR = [{"type": "lhotse_shar", "shar_path": "shar/first", "weight": 0.3, "tags": {"part": 1}},
@@ -312,7 +314,7 @@ def main():
                   ("," if i + 1 < len(items) else "")
                   for i, item in enumerate(items)]
         lines.append("]" + ("," if kind == "streams" else ""))
-    Path("cases.json").write_text("\n".join(lines + ["}"]) + "\n")
+    rf.write_json_gz("cases.json.gz", "\n".join(lines + ["}"]) + "\n")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ its norm and some elements, a filter bank as what is not zero, and one file of a
 after steps.
 """
 
+import gzip
 import hashlib
 import json
 import math
@@ -36,6 +37,12 @@ WITH_AFTER = {
     "nemo_salm_llama",
 }
 drawn = {}  # the digest of a tensor -> how it was drawn
+
+
+def write_json_gz(path, text):
+    """Writes golden vectors, compressed; the same text gives the same bytes."""
+    with open(path, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        packed.write(text.encode())
 
 
 def digest(tensor) -> str:

@@ -2,10 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <regex>
 
-#include "common/places.h"
+#include "common/reference_json.h"
 #include "core/cuts/cut_cases.h"
 
 namespace {
@@ -52,8 +51,7 @@ nlohmann::json plain(const CaseJson& value) { return nlohmann::json::parse(value
 }  // namespace
 
 TEST_CASE("operations give what lhotse's give, field by field, and refuse what it refuses") {
-  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/lhotse_cuts.json");
-  const CaseJson cases = CaseJson::parse(file);
+  const auto cases = s2s::test::reference_json<CaseJson>("lhotse_cuts.json.gz");
   REQUIRE(cases.size() >= 60);
   for (const CaseJson& test_case : cases) {
     CAPTURE(test_case["op"].dump() + " " + test_case["args"].dump());

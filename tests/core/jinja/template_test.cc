@@ -2,11 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "common/contains.h"
-#include "common/places.h"
+#include "common/reference_json.h"
 
 namespace {
 
@@ -49,8 +48,7 @@ std::string failure(const std::string& source) {
 
 // tests/reference/chat_templates.py, transformers 5.23 with Jinja2 3.1.6 from PyPI.
 TEST_CASE("chat templates write what transformers writes, and fail where it fails") {
-  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/chat_templates.json");
-  const auto golden = ordered_json::parse(file);
+  const auto golden = s2s::test::reference_json<ordered_json>("chat_templates.json.gz");
   size_t num_errors = 0;
   for (const ordered_json& row : golden["cases"]) {
     CAPTURE(row["name"].get<std::string>());
