@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes a Python with transformers, PEFT, lhotse, TensorBoard, wandb and MLflow, which ours is
-# compared with, and with pandas and nbclient, which tests/python needs, on the torch that
-# core/setup.sh installed; prints its path. Doing it twice does nothing twice.
+# Makes a Python with transformers, PEFT, lhotse, TensorBoard, wandb, MLflow, jiwer, sacrebleu and
+# Silero, which ours is compared with, and with pandas and nbclient, which tests/python needs, on
+# the torch that core/setup.sh installed; prints its path. Doing it twice does nothing twice.
 #
 #   bash tests/reference/peers.sh SITE_PACKAGES_OF_TORCH
 #
