@@ -129,6 +129,19 @@ TEST_CASE("a folder as transformers saves it gives the losses of its class") {
   }
 }
 
+TEST_CASE("frames before a word weigh as padding in Moshi's text loss") {
+  TwoLevelModels fixture;
+  Batch batch = two_level_batch({9, 9});
+  batch.target_tokens_BT.fill_(7);
+  const auto text_loss = [&](const char* options) {
+    const auto model = fixture.make(kMoshi, options);
+    return value(model->training_loss(batch, {}).parts.at("text_loss"));
+  };
+  const double whole = text_loss(R"({"text_padding_weight": 0.5})");
+  CHECK(text_loss(R"({"text_padding_weight": 0.5, "end_of_padding_id": 7})") ==
+        doctest::Approx(0.5 * whole).epsilon(1e-6));
+}
+
 TEST_CASE("Kyutai's weights of another size are refused with the names of all tensors") {
   TwoLevelModels fixture;
   const std::string path = R"({"name": "moshi", "path": "tests/reference/data/kyutai_moshi")";

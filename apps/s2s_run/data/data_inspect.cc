@@ -149,9 +149,9 @@ void add_text_options(const Command& command, InspectArguments& arguments) {
                   "word at its end)")
       .one_of({"turn", "word_end"});
   add_data_option(command, arguments, "--agent-text", &Data::agent_text,
-                  "placement of agent text: turn (from the start of the turn) or word_start (each "
-                  "word when it is spoken)")
-      .one_of({"turn", "word_start"});
+                  "placement of agent text: turn (from the start of the turn), word_start (each "
+                  "word when it is spoken) or inner_monologue (so, without BOS and EOS)")
+      .one_of({"turn", "word_start", "inner_monologue"});
   add_data_option(command, arguments, "--long-text", &Data::long_text,
                   "agent text that is longer than its turn: keep it or drop it")
       .one_of({"keep", "drop"});

@@ -49,8 +49,10 @@ struct HeardRecording {
   Wave wave;
 };
 
-/// Reads all of `paths`: files, and the audio files of folders, sorted by name. Errors: those of
-/// read_wave, [data/no-recording] for a folder without audio.
+/// `paths`, with the audio files of folders, sorted by name, in place of these.
+/// Errors: [data/no-recording] for a folder without audio.
+std::vector<std::string> recording_files(const std::vector<std::string>& paths);
+/// Reads all recording_files of `paths`. Errors: those of it and of read_wave.
 std::vector<HeardRecording> read_recordings(const std::vector<std::string>& paths, int64_t channel,
                                             int64_t sample_rate_hz);
 

@@ -220,16 +220,20 @@ void answer_recordings(const GenerateArguments& arguments, const std::string& ty
   answer_all(arguments, speech, device, inputs);
 }
 
-std::vector<HeardRecording> read_recordings(const std::vector<std::string>& paths, int64_t channel,
-                                            int64_t sample_rate_hz) {
+std::vector<std::string> recording_files(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     const std::vector<std::string> found =
         fs::is_directory(path) ? audio_files(path) : std::vector<std::string>{path};
     files.insert(files.end(), found.begin(), found.end());
   }
+  return files;
+}
+
+std::vector<HeardRecording> read_recordings(const std::vector<std::string>& paths, int64_t channel,
+                                            int64_t sample_rate_hz) {
   std::vector<HeardRecording> recordings;
-  for (const std::string& file : files) {
+  for (const std::string& file : recording_files(paths)) {
     recordings.push_back({file, read_wave(file, channel, sample_rate_hz)});
   }
   return recordings;

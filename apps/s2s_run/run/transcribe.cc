@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
+#include "base/console.h"
+#include "base/interrupt.h"
+#include "base/progress_bar.h"
 #include "base/warnings.h"
 #include "run/run_builder.h"
 #include "s2s/foreign_text.h"
@@ -20,6 +24,7 @@
 namespace s2s::run {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kRate_hz = 16000;  // recognizers resample it, if theirs is another
@@ -29,6 +34,7 @@ constexpr size_t kSubtitleLetters = 84;
 struct TranscribeArguments {
   std::vector<std::string> inputs;
   std::string scorer = "transducer", path, format = "text", output, device = "auto";
+  int64_t agent_channel = 0;
   int64_t batch_size = 0;  // 0: the scorer's own
   bool force = false;
 };
@@ -57,7 +63,7 @@ std::unique_ptr<Scorer> make_recognizer(const TranscribeArguments& arguments,
   return registries.create<Scorer>(node, context);
 }
 
-std::vector<Channel> transcribed(const TranscribeArguments& arguments, Scorer& recognizer) {
+std::vector<Channel> transcribed(const std::vector<std::string>& files, Scorer& recognizer) {
   std::vector<Channel> channels;
   std::vector<AudioClip> clips;
   const auto add = [&](const HeardRecording& read, int64_t channel) {
@@ -68,10 +74,10 @@ std::vector<Channel> transcribed(const TranscribeArguments& arguments, Scorer& r
                         {}});
     clips.push_back({read.wave.samples_S, kRate_hz});
   };
-  for (const HeardRecording& first : read_recordings(arguments.inputs, 0, kRate_hz)) {
-    add(first, 0);
-    for (int64_t channel = 1; channel < first.wave.num_channels; ++channel) {
-      add(read_recordings({first.path}, channel, kRate_hz)[0], channel);
+  for (const std::string& file : files) {
+    add(read_recordings({file}, 0, kRate_hz)[0], 0);
+    for (int64_t channel = 1; channel < channels.back().num_channels; ++channel) {
+      add(read_recordings({file}, channel, kRate_hz)[0], channel);
     }
   }
   const std::vector<Transcript> found = recognizer.transcripts(clips);
@@ -157,29 +163,88 @@ std::string as_srt(const std::vector<Channel>& channels) {
   return out;
 }
 
+/// The transcript of a recording as Moshi's data sets have it: words of all channels in the order
+/// of time, with the label of their speaker.
+std::string as_alignments(const std::vector<Channel>& channels, int64_t agent_channel) {
+  std::vector<std::pair<const RecognizedWord*, const char*>> words;
+  for (const Channel& channel : channels) {
+    const bool is_agent = channel.channel == agent_channel;
+    for (const RecognizedWord& word : channel.transcript.words) {
+      words.emplace_back(&word, is_agent ? "SPEAKER_MAIN" : "SPEAKER_USER");
+    }
+  }
+  std::stable_sort(words.begin(), words.end(), [](const auto& a, const auto& b) {
+    return a.first->start_s < b.first->start_s;
+  });
+  Json alignments = Json::array();
+  for (const auto& [word, speaker] : words) {
+    alignments.push_back({word->text, {word->start_s, word->end_s}, speaker});
+  }
+  const Json file = {{"alignments", std::move(alignments)}};
+  return file.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 void require_times(const TranscribeArguments& arguments, const std::vector<Channel>& channels) {
   for (const Channel& channel : channels) {
-    if (channel.path != channels[0].path) {
-      throw Error(ExitCode::kUsage, "usage/arguments",
-                  "s2s-run transcribe --format srt: one recording has one file of subtitles\n"
-                  "  next: name one recording, or take --format json");
-    }
-    if (channel.transcript.words.empty() && !channel.transcript.text.empty()) {
-      throw Error(ExitCode::kUsage, "usage/arguments",
-                  "s2s-run transcribe --format srt: the recognizer '" + arguments.scorer +
-                      "' gives no times of words\n  next: take --format text, or another --scorer");
-    }
+    if (!channel.transcript.words.empty() || channel.transcript.text.empty()) continue;
+    throw Error(ExitCode::kUsage, "usage/arguments",
+                "s2s-run transcribe --format " + arguments.format + ": the recognizer '" +
+                    arguments.scorer +
+                    "' gives no times of words\n  next: take --format text, or another --scorer");
   }
 }
 
+void require_one_recording(const std::vector<std::string>& files) {
+  if (files.size() == 1) return;
+  throw Error(ExitCode::kUsage, "usage/arguments",
+              "s2s-run transcribe --format srt: one recording has one file of subtitles\n"
+              "  next: name one recording, or take --format json");
+}
+
+/// Writes a transcript for each of `files`, beside it or into the folder of --output. Those that
+/// are there stay, so that a command that was stopped goes on.
+ExitCode write_alignments(const TranscribeArguments& arguments,
+                          const std::vector<std::string>& files, Scorer& recognizer) {
+  if (!arguments.output.empty()) fs::create_directories(arguments.output);
+  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  ProgressBar bar(console, {"transcribe", "recordings", static_cast<int64_t>(files.size())});
+  const InterruptWatch interrupt("stopping after this recording; press ^C again to stop at once\n");
+  int64_t written = 0, kept = 0;
+  for (const std::string& file : files) {
+    if (interrupt.requested()) break;
+    fs::path transcript = fs::path(file).replace_extension(".json");
+    if (!arguments.output.empty()) transcript = arguments.output / transcript.filename();
+    if (!arguments.force && fs::exists(transcript)) {
+      bar.update(written + ++kept);
+      continue;
+    }
+    const std::vector<Channel> channels = transcribed({file}, recognizer);
+    require_times(arguments, channels);
+    write_file_atomically(transcript, as_alignments(channels, arguments.agent_channel));
+    bar.update(++written + kept);
+  }
+  bar.finish();
+  std::cout << fmt::format("wrote {} transcript{}", written, written == 1 ? "" : "s");
+  if (kept > 0) std::cout << fmt::format(", kept {} (--force writes them again)", kept);
+  const bool is_stopped = interrupt.requested();
+  std::cout << (is_stopped ? "; stopped: the same command goes on\n" : "\n");
+  return is_stopped ? ExitCode::kStopped : ExitCode::kOk;
+}
+
 int transcribe(const TranscribeArguments& arguments, const Invocation& invocation) {
-  if (!arguments.output.empty()) require_new({arguments.output}, arguments.force);
+  const bool is_beside = arguments.format == "alignments";
+  if (!arguments.output.empty() && !is_beside) require_new({arguments.output}, arguments.force);
+  const std::vector<std::string> files = recording_files(arguments.inputs);
+  if (arguments.format == "srt") require_one_recording(files);
   Warnings warnings;
   warnings.send_to([](const std::string& message) { std::cerr << "warning: " << message << '\n'; });
   const CommandPlugins plugins(invocation);
   const std::unique_ptr<Scorer> recognizer =
       make_recognizer(arguments, plugins.registries, warnings);
-  const std::vector<Channel> channels = transcribed(arguments, *recognizer);
+  if (is_beside) {
+    return static_cast<int>(write_alignments(arguments, files, *recognizer));
+  }
+  const std::vector<Channel> channels = transcribed(files, *recognizer);
   if (arguments.format == "srt") require_times(arguments, channels);
   const std::string text = arguments.format == "json"  ? as_json(channels)
                            : arguments.format == "srt" ? as_srt(channels)
@@ -212,10 +277,16 @@ void setup_transcribe(const Command& program) {
       .shows_default();
   command
       .option("--format", arguments.format,
-              "text; json: one line a channel, with words; srt: subtitles of one recording")
-      .one_of({"text", "json", "srt"})
+              "text; json: one line a channel, with words; srt: subtitles of one recording; "
+              "alignments: a transcript NAME.json beside each recording, for data convert")
+      .one_of({"text", "json", "srt", "alignments"})
       .shows_default();
-  command.option("-o,--output", arguments.output, "file to write (default: standard output)");
+  command.option("-o,--output", arguments.output,
+                 "file to write (default: standard output); alignments: folder of the transcripts");
+  command
+      .option("--agent-channel", arguments.agent_channel,
+              "alignments: channel of the agent; others are the user's")
+      .shows_default();
   command.option("--batch-size", arguments.batch_size, "clips at once (default: the scorer's)")
       .positive();
   command.option("--device", arguments.device, "cpu, gpu, or auto: the GPU if there is one")

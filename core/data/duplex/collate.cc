@@ -106,6 +106,21 @@ std::pair<at::Tensor, at::Tensor> collate_tokens(const std::vector<LoadedRow>& r
   return {tokens_BT, at::tensor(lengths, at::kLong)};
 }
 
+std::vector<int64_t> agent_channel(const std::vector<Supervision>& turns,
+                                   const DuplexDataOptions& data, const FrameGrid& grid,
+                                   const Tokenizer& tokenizer, TokenChannelCounts& counts) {
+  if (data.agent_text == "inner_monologue") {
+    return build_monologue_channel(turns, data.output_roles, grid, data.end_of_padding_id,
+                                   tokenizer, &counts);
+  }
+  const LongText long_text = data.long_text == "drop" ? LongText::kDrop : LongText::kKeep;
+  if (data.agent_text == "word_start") {
+    return build_spoken_channel(turns, data.output_roles, grid, data.agent_text_lead, tokenizer,
+                                &counts, long_text);
+  }
+  return build_token_channel(turns, data.output_roles, grid, tokenizer, &counts, long_text);
+}
+
 std::vector<int64_t> user_channel(const std::vector<Supervision>& turns,
                                   const DuplexDataOptions& data, const FrameGrid& grid,
                                   const Tokenizer& tokenizer, TokenChannelCounts& counts) {
@@ -163,14 +178,8 @@ SequenceText make_sequence_text(const CutSequence& sequence, const BatchSpec& sp
   const DuplexDataOptions& data = spec.data;
   const FrameGrid grid = grid_of(sequence, spec);
   const std::vector<Supervision> turns = merged_turns(sequence, data.frame_length);
-  const LongText long_text = data.long_text == "drop" ? LongText::kDrop : LongText::kKeep;
   SequenceText text;
-  text.target_tokens =
-      data.agent_text == "word_start"
-          ? build_spoken_channel(turns, data.output_roles, grid, data.agent_text_lead, tokenizer,
-                                 &text.target_counts, long_text)
-          : build_token_channel(turns, data.output_roles, grid, tokenizer, &text.target_counts,
-                                long_text);
+  text.target_tokens = agent_channel(turns, data, grid, tokenizer, text.target_counts);
   text.source_tokens = user_channel(turns, data, grid, tokenizer, text.source_counts);
   text.prompt_tokens = prompt_of(*sequence.parts.front().cut, data, tokenizer);
   text.task = sequence.parts.front().cut->custom_text("task").value_or("");

@@ -71,7 +71,8 @@ void check_turns(const Cut& cut, const DuplexDataOptions& options, bool allow_no
     if (!contains(roles, turn.speaker)) continue;
     has_turn = true;
     // Lhotse's trimming may leave a start of some nanoseconds below 0.
-    if (turn.start_s < -1e-3) {
+    // An inner monologue takes the words that are inside a window.
+    if (turn.start_s < -1e-3 && options.agent_text != "inner_monologue") {
       findings.add(cuts_errors::turn_time(cut.place(), turn, "it begins before the cut"));
     }
     if (!turn.text) findings.add(no_text(cut, turn));
@@ -83,8 +84,8 @@ void check_turns(const Cut& cut, const DuplexDataOptions& options, bool allow_no
     if (options.user_text == "word_end" && contains(options.input_roles, turn.speaker)) {
       findings.add(no_alignment(cut, turn, "user_text: word_end"));
     }
-    if (options.agent_text == "word_start" && contains(options.output_roles, turn.speaker)) {
-      findings.add(no_alignment(cut, turn, "agent_text: word_start"));
+    if (options.agent_text != "turn" && contains(options.output_roles, turn.speaker)) {
+      findings.add(no_alignment(cut, turn, "agent_text: " + options.agent_text));
     }
   }
   if (!has_turn && !allow_no_turns) {
@@ -160,11 +161,14 @@ void DuplexDataOptions::visit(OptionVisitor& v) {
   v("user_text_delay", user_text_delay, "frames between the end of a user word and its tokens",
     between(0, 1000));
   v("agent_text", agent_text,
-    "placement of agent text: the whole text of a turn from its start (NeMo), or each word when it "
-    "is spoken",
-    one_of({"turn", "word_start"}));
+    "placement of agent text: the whole text of a turn from its start (NeMo), each word when it is "
+    "spoken, between BOS and EOS, or each word without them",
+    one_of({"turn", "word_start", "inner_monologue"}));
   v("agent_text_lead", agent_text_lead,
     "frames between the tokens of a word and its start (agent_text: word_start)", between(0, 1000));
+  v("end_of_padding_id", end_of_padding_id,
+    "id in place of the PAD before a word (agent_text: inner_monologue); null: none",
+    at_least(0));
   v("long_text", long_text,
     "agent text that is longer than its turn: keep it after the end of the turn (NeMo), drop the "
     "rest, or stop with an error",

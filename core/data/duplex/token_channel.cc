@@ -1,6 +1,7 @@
 // Places text on the frame grid.
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -162,6 +163,49 @@ std::vector<int64_t> build_spoken_channel(const std::vector<Supervision>& superv
                                           const Tokenizer& tokenizer, TokenChannelCounts* counts,
                                           LongText long_text) {
   return build_channel(supervisions, roles, grid, lead_frames, tokenizer, counts, long_text);
+}
+
+std::vector<int64_t> build_monologue_channel(const std::vector<Supervision>& supervisions,
+                                             const std::vector<std::string>& roles,
+                                             const FrameGrid& grid,
+                                             std::optional<int64_t> end_of_padding_id,
+                                             const Tokenizer& tokenizer,
+                                             TokenChannelCounts* counts) {
+  TokenChannelCounts local;
+  std::vector<const AlignedWord*> words;
+  for (const Supervision& turn : supervisions) {
+    if (!has_role(turn, roles)) continue;
+    ++local.turns;
+    for (const AlignedWord& word : turn.words()) {
+      const bool is_inside = word.start_s >= 0;  // a window may begin within a turn
+      if (is_inside && word.end_s() > word.start_s) words.push_back(&word);
+    }
+  }
+  std::stable_sort(words.begin(), words.end(), [](const AlignedWord* a, const AlignedWord* b) {
+    return a->start_s < b->start_s;
+  });
+  const int64_t pad = tokenizer.special_ids().pad;
+  std::vector<int64_t> channel(static_cast<size_t>(frame_at(grid.duration_s, grid)), pad);
+  const auto frame_of = [&](const AlignedWord& word) {
+    return static_cast<int64_t>(word.start_s * (1 / grid.frame_length_s));
+  };
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::vector<int64_t> ids = tokenizer.encode(clean_text(words[i]->text));
+    const auto first = static_cast<size_t>(frame_of(*words[i]));
+    const size_t next = i + 1 < words.size() ? static_cast<size_t>(frame_of(*words[i + 1]))
+                                             : std::numeric_limits<size_t>::max();
+    const size_t room = std::max(next, first) - first;
+    const size_t end = std::min({first + ids.size(), first + room, channel.size()});
+    for (size_t t = first; t < end; ++t) channel[t] = ids[t - first];
+    const size_t written = end > first ? end - first : 0;
+    const size_t left = ids.size() - written;
+    (room < ids.size() ? local.dropped_tokens : local.truncated_tokens) +=
+        static_cast<int64_t>(left);
+    const bool follows_padding = written > 0 && first > 0 && channel[first - 1] == pad;
+    if (end_of_padding_id && follows_padding) channel[first - 1] = *end_of_padding_id;
+  }
+  if (counts != nullptr) *counts += local;
+  return channel;
 }
 
 std::vector<int64_t> build_word_channel(const std::vector<Supervision>& supervisions,

@@ -28,12 +28,12 @@ MoshiModel::Conversation::Conversation(MoshiModel& model, int64_t num_rows, at::
 
 MoshiModel::Conversation::Conversation(MoshiModel& model, int64_t batch_size, at::Device device,
                                        Prompt prompt)
-    : Conversation(model, batch_size, device, TokenChoice(model.sampling_, {model.parts_.pad})) {
+    : Conversation(model, batch_size, device, TokenChoice(model.sampling_, model.silent_ids())) {
   prompt_ = std::move(prompt);
 }
 
 MoshiModel::Conversation::Conversation(MoshiModel& model, int64_t num_slots, at::Device device)
-    : Conversation(model, num_slots, device, TokenChoice::of_slots(num_slots, {model.parts_.pad})) {
+    : Conversation(model, num_slots, device, TokenChoice::of_slots(num_slots, model.silent_ids())) {
   has_slots_ = true;
 }
 
@@ -107,7 +107,7 @@ MoshiModel::Conversation::Frame MoshiModel::Conversation::answer(
   last.user_late_BK = user_BK;
   step(last, slots, has_slots_ ? 1 : steps_++);
   keep(last, slots);
-  return {text_B, joined_books(said_BK, last.own_BK)};
+  return {model_.shown_text(text_B), joined_books(said_BK, last.own_BK)};
 }
 
 namespace {

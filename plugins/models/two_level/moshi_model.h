@@ -101,6 +101,10 @@ class MoshiModel : public Model,
   at::Tensor delayed(const at::Tensor& codes_BKT) const;
   /// The codes before the first frame, [B, K, 1].
   at::Tensor no_codes(const at::Tensor& like_BKT) const;
+  /// Text ids that are no words: PAD, and end_of_padding_id.
+  std::vector<int64_t> silent_ids() const;
+  /// The text channel that others read: PAD in place of end_of_padding_id.
+  at::Tensor shown_text(const at::Tensor& text) const;
   at::Tensor text_weights(const at::Tensor& labels_BT, const at::Tensor& valid_BT) const;
   at::Tensor states(const MoshiStep& step);
   at::Tensor depth_states(const MoshiStep& step, const at::Tensor& hidden_BTH);

@@ -45,7 +45,11 @@ void MoshiOptions::visit(OptionVisitor& v) {
     one_of({"next_frame", "transformers"}));
   v("text_loss_weight", text_loss_weight, "loss weight of the text channel", at_least(0));
   v("depth_loss_weight", depth_loss_weight, "loss weight of the codebooks", at_least(0));
-  v("text_padding_weight", text_padding_weight, "weight of PAD labels in the text loss",
+  v("text_padding_weight", text_padding_weight,
+    "weight of PAD and end_of_padding_id labels in the text loss", at_least(0));
+  v("end_of_padding_id", end_of_padding_id,
+    "text id of the frame before a word, which is no text (data.end_of_padding_id; Moshi: 0); "
+    "null: none",
     at_least(0));
   v("first_codebook_weight", first_codebook_weight, "weight of book 0 in the loss of the codebooks",
     at_least(0));

@@ -45,6 +45,7 @@ struct MoshiOptions {
   double text_loss_weight = 1;
   double depth_loss_weight = 1;
   double text_padding_weight = 1;
+  std::optional<int64_t> end_of_padding_id;
   double first_codebook_weight = 1;
 
   void visit(OptionVisitor& v);

@@ -60,10 +60,22 @@ MoshiStreams MoshiModel::streams_of(const Batch& batch) {
   return out;
 }
 
+std::vector<int64_t> MoshiModel::silent_ids() const {
+  std::vector<int64_t> ids{parts_.pad};
+  if (options_.end_of_padding_id) ids.push_back(*options_.end_of_padding_id);
+  return ids;
+}
+
+at::Tensor MoshiModel::shown_text(const at::Tensor& text) const {
+  if (!options_.end_of_padding_id || parts_.pad < 0) return text;
+  return at::where(text.eq(*options_.end_of_padding_id), at::full_like(text, parts_.pad), text);
+}
+
 at::Tensor MoshiModel::text_weights(const at::Tensor& labels_BT, const at::Tensor& valid_BT) const {
   const at::Tensor weights_BT = valid_BT.to(at::kFloat);
   if (options_.text_padding_weight == 1 || parts_.pad < 0) return weights_BT;
-  return at::where(labels_BT.eq(parts_.pad), weights_BT * options_.text_padding_weight, weights_BT);
+  return at::where(shown_text(labels_BT).eq(parts_.pad), weights_BT * options_.text_padding_weight,
+                   weights_BT);
 }
 
 MoshiStep MoshiModel::prepare(const MoshiStreams& streams) const {

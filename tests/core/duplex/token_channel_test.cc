@@ -51,6 +51,32 @@ TEST_CASE("token channels equal NeMo's on its reference cuts, frame for frame") 
   CHECK(golden["cuts"].size() > 50);
 }
 
+// tests/reference/moshi_monologue.py, moshi-finetune.
+TEST_CASE("Moshi's channel has its words where moshi-finetune writes them, and marks before them") {
+  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/moshi_monologue.json");
+  const auto golden = nlohmann::json::parse(file);
+  const TableTokenizer tokenizer(golden["table"]);
+  TokenChannelCounts counts;
+  for (const auto& row : golden["cases"]) {
+    CAPTURE(row.dump());
+    std::vector<Supervision> turns;
+    for (const auto& word : row["words"]) {
+      const double start_s = word[1][0];
+      Supervision spoken = turn(word[2], start_s, word[1][1].get<double>() - start_s, word[0]);
+      spoken.alignment = {{"word", {{word[0], start_s, spoken.duration_s}}}};
+      turns.push_back(spoken);
+    }
+    const FrameGrid grid{row["duration"], golden["frame_length"], 16000};
+    CHECK(build_monologue_channel(turns, {"SPEAKER_MAIN"}, grid,
+                                  golden["end_of_padding"].get<int64_t>(), tokenizer,
+                                  &counts) == row["tokens"].get<std::vector<int64_t>>());
+  }
+  CHECK(golden["cases"].size() == 60);
+  CHECK(counts.dropped_tokens > 10);
+  CHECK(counts.truncated_tokens > 10);
+  CHECK(counts.overwritten_tokens == 0);
+}
+
 // reference/nemo_speechlm2.md 2.2: TinyLlama's ids, 1 s at 16 kHz.
 TEST_CASE("the golden vector of four short turns comes out with its lost token and open turn") {
   const TableTokenizer tokenizer(

@@ -59,6 +59,7 @@ struct DuplexDataOptions {
   int64_t user_text_delay = 1;
   std::string agent_text = "turn";
   int64_t agent_text_lead = 2;
+  std::optional<int64_t> end_of_padding_id;
   std::string long_text = "keep";
   std::string word_align_position = "left";
   bool prepend_word_space = true;
@@ -125,6 +126,18 @@ std::vector<int64_t> build_spoken_channel(const std::vector<Supervision>& superv
                                           const Tokenizer& tokenizer,
                                           TokenChannelCounts* counts = nullptr,
                                           LongText long_text = LongText::kKeep);
+
+/// Text channel [T] as an inner monologue: the ids of each aligned word from the frame in which the
+/// word starts, without BOS and EOS. The next word takes the place of what is left of the
+/// one before. `end_of_padding_id` takes the place of a PAD before a word. Words without duration,
+/// and words that begin before the cut, are left out.
+/// Source: kyutai-labs/moshi-finetune finetune/data/interleaver.py.
+std::vector<int64_t> build_monologue_channel(const std::vector<Supervision>& supervisions,
+                                             const std::vector<std::string>& roles,
+                                             const FrameGrid& grid,
+                                             std::optional<int64_t> end_of_padding_id,
+                                             const Tokenizer& tokenizer,
+                                             TokenChannelCounts* counts = nullptr);
 
 /// Word channel [T], filled with PAD. The ids of each aligned word begin `delay_frames` after the
 /// frame in which the word ends, or after the ids of the previous word. No BOS, no EOS.
@@ -214,7 +227,7 @@ void check_duplex_cut(const Cut& cut, const DuplexDataOptions& options, bool all
 /// Reports cuts that a duplex model cannot use: [data/no-recording], [data/no-target],
 /// [data/no-turns] (no turn of either role, unless `allow_no_turns`), [data/turn-time] (a turn
 /// begins before its cut), [data/no-text], [data/no-alignment] (user_text: word_end or agent_text:
-/// word_start without word times), and with `check_files` [data/missing-file].
+/// word_start or inner_monologue without word times), and with `check_files` [data/missing-file].
 void check_duplex_cuts(const std::vector<Cut>& cuts, const DuplexDataOptions& options,
                        bool allow_no_turns, bool check_files, Findings& findings);
 
