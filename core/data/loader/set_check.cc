@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "duplex/kept_codes.h"
 #include "loader/bad_cuts.h"
 #include "loader/loader_errors.h"
 
@@ -43,6 +44,15 @@ class TextReport {
   std::unique_ptr<Cut> first_long_;
   std::unique_ptr<Cut> first_cut_off_;
 };
+
+void add_trouble_with_codes(const Cut& cut, const std::string& field, Findings& findings) {
+  if (field.empty()) return;
+  try {
+    check_kept_codes(cut, field);
+  } catch (const Error& error) {
+    findings.add(error);
+  }
+}
 
 /// Finds cuts with equal ids at different places. Reading one place twice is allowed (weights,
 /// several sets).
@@ -83,6 +93,7 @@ int64_t check_set(const CutBatches& batches, const SetCheck& check) {
     if (cut.duration_s > check.longest_cut_s)
       more.add(loader_errors::too_long(cut, check.longest_cut_s));
     check_duplex_cuts({cut}, check.spec.data, check.allow_no_turns, check.check_files, more);
+    add_trouble_with_codes(cut, check.spec.codes_field, more);
     for (const Error& error : more.errors()) findings.add(error);
     if (more.empty()) texts.add(cut, check);
     if (!more.empty() && check.max_bad > 0) bad.push_back(bad_cut(cut.id, more.errors().front()));
