@@ -27,9 +27,10 @@ void check_codes_options(const DatasetScope& scope, Findings& findings) {
   if (found.empty()) return;
   findings.add(loader_errors::options(
       scope.path,
-      fmt::format("codes_field with {}, which changes the agent's audio, but not its kept codes",
+      fmt::format("codes_field cannot be combined with {}: they change the agent's audio, but not "
+                  "its kept codes",
                   fmt::join(found, ", ")),
-      "codes_field without them; remove them, or remove codes_field so that the codec runs"));
+      "one or the other; remove them, or remove codes_field so that the codec runs"));
 }
 
 }  // namespace s2s::data

@@ -109,9 +109,9 @@ TEST_CASE("codes that are not the run's are refused with one message") {
   const fs::path run = folder.path() / "run";
   check_refused(run, from_shar(plain_shar(), kCodes), "data/kept-codes", "is missing");
   check_refused(run, from_shar(encoded(), kCodes + ", truncate_duration: 2"), "data/options",
-                "codes_field with truncate_duration");
+                "codes_field cannot be combined with truncate_duration");
   check_refused(run, from_shar(encoded(), kCodes + ", concatenate: {max_duration: 10.24}"),
-                "data/options", "codes_field with concatenate");
+                "data/options", "codes_field cannot be combined with concatenate");
   check_refused(run, with(from_shar(encoded(), kCodes), {"data.early_interruption_prob=0.5"}),
                 "data/early-interruption", "early_interruption_prob");
   // The fit of another set gives other statistics; another seed other weights.
