@@ -21,6 +21,7 @@
 #include "s2s/data/audio_loader.h"
 #include "s2s/data/frames.h"
 #include "s2s/error.h"
+#include "s2s/foreign_text.h"
 #include "s2s/nn/full_precision.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/data/data_inspect_source.h"
@@ -146,16 +147,25 @@ class CodeMaker {
   std::mutex device_mutex_;
 };
 
+/// Adds all values of a block, among which are the paths of its files.
+void add_texts(const Config& block, std::vector<std::string>& texts) {
+  if (block.is_scalar()) texts.push_back(block.text());
+  for (const Config& item : block.items()) add_texts(item, texts);
+  for (const auto& [key, value] : block.entries()) add_texts(value, texts);
+}
+
 SharJob job_of(const EncodeArguments& arguments, const Run& setup) {
   if (!arguments.source.empty()) {
     data::allow_commands_of_source(arguments.source);
-    return {"encode", arguments.source, [&arguments](const files::OpenOptions& how) {
+    return {"encode", {arguments.source}, [&arguments](const files::OpenOptions& how) {
               return data::open_input_rows(arguments.source, how);
             }};
   }
   const Config block = block_of_run(setup, arguments.set);
   allow_typed_commands(block);
-  return {"encode", arguments.set, [&arguments, block](const files::OpenOptions& how) {
+  std::vector<std::string> sources;
+  add_texts(block, sources);
+  return {"encode", std::move(sources), [&arguments, block](const files::OpenOptions& how) {
             return data::open_block_rows(block, arguments.set, how);
           }};
 }
@@ -167,7 +177,10 @@ int run_encode(EncodeArguments arguments, const Invocation& invocation) {
   options.writer.fields =
       data::parse_shar_fields(fmt::format("{}", fmt::join(arguments.fields, ",")));
   options.writer.fields.push_back({arguments.field, "numpy"});
-  const Run setup(arguments.config, RunPurpose::kTrain, invocation);
+  Run setup(arguments.config, RunPurpose::kTrain, invocation);
+  setup.warnings().send_to([](const std::string& message) {
+    std::fprintf(stderr, "warning: %s\n", printable(message).c_str());
+  });
   make_configured_set(setup.config(), ".");
   const SharJob job = job_of(arguments, setup);
   const CodecParts built = build_codec(setup, arguments.config.path);

@@ -83,7 +83,9 @@ void require_elsewhere(const std::string& source, const std::string& folder) {
 
 data::WriteSharSummary write(const SharJob& job, data::WriteSharOptions& options, Console& console,
                              const InterruptWatch& interrupt) {
-  if (options.force) require_elsewhere(job.source, options.writer.folder);
+  for (const std::string& source : job.sources) {
+    if (options.force) require_elsewhere(source, options.writer.folder);
+  }
   const auto cuts = open_source(job, options, console, interrupt);
   if (job.opened) job.opened(cuts->size());
   ProgressBar bar(console,

@@ -12,8 +12,8 @@
 namespace s2s::run {
 
 struct SharJob {
-  std::string title;   // of the progress bar
-  std::string source;  // in messages; --force must not remove it
+  std::string title;                 // of the progress bar
+  std::vector<std::string> sources;  // files and folders that --force must not remove
   std::function<std::unique_ptr<data::CutRows>(const files::OpenOptions&)> open;
   /// Called with the number of cuts before they are written; may be empty.
   std::function<void(int64_t num_cuts)> opened = {};

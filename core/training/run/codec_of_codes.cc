@@ -33,6 +33,16 @@ Error other_codec(const std::string& path, const std::string& cut, uint64_t thei
                   path, cut, theirs, ours));
 }
 
+Error codes_out_of_range(const std::string& path, const std::string& cut, const CodecShape& shape) {
+  return data_error(
+      "data/kept-codes",
+      fmt::format(
+          "{}: codes of the batch of cut '{}' are not of {} codebooks with entries 0 to {}; "
+          "expected what the run's codec makes; the files are damaged: encode the cuts "
+          "again (s2s-run data encode)",
+          path, cut, shape.num_codebooks, shape.codebook_size - 1));
+}
+
 uint64_t hash_of_tensor(const NamedTensor& stored, uint64_t hash) {
   const at::Tensor values = stored.tensor->detach().to(at::kCPU).contiguous();
   hash = fnv1a(stored.name, hash);
@@ -102,9 +112,9 @@ void CodecOfCodes::set(Model& model) {
 
 void CodecOfCodes::check(const std::string& path, const Batch& batch, const at::Tensor& codecs_B) {
   if (model_ == nullptr) return;
+  auto* const speaking = find_capability<HasCodec>(*model_);
+  if (speaking == nullptr) throw no_codec_for_codes(path);
   if (!fingerprint_) {
-    auto* const speaking = find_capability<HasCodec>(*model_);
-    if (speaking == nullptr) throw no_codec_for_codes(path);
     const Config* const block = config_.find_path("model.codec");
     fingerprint_ =
         codec_fingerprint(speaking->codec(), block == nullptr ? Config() : *block, registries_);
@@ -114,6 +124,12 @@ void CodecOfCodes::check(const std::string& path, const Batch& batch, const at::
     if (theirs == *fingerprint_) continue;
     throw other_codec(path, batch.ids.at(static_cast<size_t>(row)), theirs, *fingerprint_);
   }
+  const CodecShape shape = speaking->codec().shape();
+  const at::Tensor& codes_BKT = batch.codes_BKT;
+  const bool is_in_range =
+      codes_BKT.size(1) == shape.num_codebooks &&
+      !codes_BKT.lt(0).logical_or(codes_BKT.ge(shape.codebook_size)).any().item<bool>();
+  if (!is_in_range) throw codes_out_of_range(path, batch.ids.front(), shape);
 }
 
 std::unique_ptr<DataSource> checking_codes(std::unique_ptr<DataSource> source, const Config& block,

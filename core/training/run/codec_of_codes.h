@@ -27,8 +27,9 @@ class CodecOfCodes {
 
   /// Sets the model, which must outlive the batches.
   void set(Model& model);
-  /// Throws unless the codec of each row is the run's; without `set`, accepts all.
-  /// `codecs_B`: fingerprints, int64 [B]. Errors: [data/kept-codes-codec].
+  /// Throws unless the codec of each row is the run's, and its codes are in range; without `set`,
+  /// accepts all. `codecs_B`: fingerprints, int64 [B]. The batch is on the CPU.
+  /// Errors: [data/kept-codes-codec], [data/kept-codes].
   void check(const std::string& path, const Batch& batch, const at::Tensor& codecs_B);
 
  private:

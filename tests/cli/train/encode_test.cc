@@ -95,8 +95,19 @@ TEST_CASE("a run with kept codes is the run without them, bit for bit") {
 
 TEST_CASE("validation reads kept codes, and noise in the user's audio leaves them as they are") {
   const TemporaryFolder folder;
-  const std::string noise = ", noise_path: " + (tiny_set() / "dev.jsonl").string() +
-                            ", noise_mix_prob: 1, num_workers: 0";
+  const fs::path noises = folder.path() / "noise.jsonl";
+  std::ofstream lines(noises);
+  std::ifstream dev(tiny_set() / "dev.jsonl");
+  for (std::string line; std::getline(dev, line);) {
+    auto cut = nlohmann::ordered_json::parse(line);
+    cut.erase("custom");  // the agent's audio would be mixed, too
+    cut["recording"]["sources"][0]["source"] =
+        (tiny_set() / cut["recording"]["sources"][0]["source"].get<std::string>()).string();
+    lines << cut.dump() << "\n";
+  }
+  lines.close();
+  const std::string noise =
+      ", noise_path: " + noises.string() + ", noise_mix_prob: 1, num_workers: 0";
   const Words val = {"data.validation_ds.datasets.dev={cuts_path: null, shar_path: " +
                      encoded().string() + ", codes_field: target_codes}"};
   train_tiny(folder.path() / "codec", with(val, from_shar(encoded(), noise)));
@@ -125,6 +136,17 @@ TEST_CASE("codes that are not the run's are refused with one message") {
                 "data/kept-codes-codec", "are of another codec");
   check_refused(run, with(kMimi, with(from_shar(mimi, kCodes), {"model.codec.sliding_window=9"})),
                 "data/kept-codes-codec", "are of another codec");
+}
+
+TEST_CASE("data encode does not remove what it reads") {
+  const TemporaryFolder folder;
+  const fs::path set = folder.path() / "set";
+  encode(set, with(kMimi, {"--source", (tiny_set() / "dev.jsonl").string()}));
+  const auto before = contents(set);
+  const std::string said =
+      encode(set, with(kMimi, with(from_shar(set), {"--force"})), /*exit_code=*/5);
+  CHECK_MESSAGE(said.find("is the source, and --force would remove it") != std::string::npos, said);
+  CHECK((contents(set) == before));
 }
 
 TEST_CASE("data encode goes on after ^C, and processes share the shards") {
