@@ -94,7 +94,8 @@ int run_shar(SharArguments arguments, const Invocation& invocation) {
   options.writer.compress_jsonl = !arguments.plain_jsonl;
   data::allow_commands_of_source(arguments.source);
   const SharJob job{
-      "shar", arguments.source,
+      "shar",
+      {arguments.source},
       [&](const files::OpenOptions& how) { return data::open_input_rows(arguments.source, how); },
       [&](int64_t num_cuts) {
         if (!arguments.shuffle) return;
