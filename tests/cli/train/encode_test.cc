@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "cli/train/tiny_run.h"
+#include "common/places.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
