@@ -25,6 +25,7 @@ void setup_subcommands(const Command& program) {
   setup_data_inspect(data);
   setup_data_synth(data);
   setup_data_shar(data);
+  setup_data_encode(data);
   setup_data_convert(data);
   const Command plugin = setup_plugin_notes(program);
   setup_plugin_inspect(plugin);

@@ -41,6 +41,9 @@ constexpr std::pair<std::string_view, const char*> kExamples[] = {
      "  s2s-run data inspect my.yaml --set dev --batch 1"},
     {"data convert", "s2s-run data convert recordings cuts.jsonl.gz"},
     {"data shar", "s2s-run data shar cuts.jsonl.gz shards --shard-size 1000"},
+    {"data encode",
+     "s2s-run data encode my.yaml encoded trainer.accelerator=gpu\n"
+     "  s2s-run data encode my.yaml encoded --source cuts.jsonl.gz --part 1/4"},
     {"data estimate-bins", "s2s-run data estimate-bins cuts.jsonl.gz"},
     {"runs list", "s2s-run runs list runs"},
     {"runs show", "s2s-run runs show runs/my"},

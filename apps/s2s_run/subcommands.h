@@ -30,6 +30,7 @@ void setup_checkpoint_import(const Command& group);
 void setup_checkpoint_inspect(const Command& group);
 void setup_checkpoint_verify(const Command& group);
 void setup_data_convert(const Command& group);
+void setup_data_encode(const Command& group);
 void setup_data_estimate_bins(const Command& group);
 void setup_data_inspect(const Command& group);
 void setup_data_shar(const Command& group);

@@ -121,6 +121,7 @@ TEST_CASE("the help of a command ends with an example that is understood") {
                               "data inspect",
                               "data convert",
                               "data shar",
+                              "data encode",
                               "data estimate-bins",
                               "runs list",
                               "runs show",

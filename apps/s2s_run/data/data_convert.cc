@@ -73,10 +73,11 @@ void print_text(const convert::ConversionResult& result, const ConvertArguments&
                counted(result.cuts, "cut"), result.hours);
   }
   if (result.without_turns > 0) {
-    fmt::print("{} no turns: there is no transcript with times ('s2s-run transcribe --format "
-               "alignments' writes them)\n",
-               result.without_turns == 1 ? "1 cut has"
-                                         : fmt::format("{} cuts have", result.without_turns));
+    fmt::print(
+        "{} no turns: there is no transcript with times ('s2s-run transcribe --format "
+        "alignments' writes them)\n",
+        result.without_turns == 1 ? "1 cut has"
+                                  : fmt::format("{} cuts have", result.without_turns));
   }
   if (result.skipped.empty()) return;
   std::printf("skipped %zu:\n", result.skipped.size());

@@ -135,7 +135,8 @@ data::StreamPtr open_block(const Config& block, const std::string& path) {
   return data::open_input_tree(node).stream;
 }
 
-/// `data.train_ds`, or a validation set including inherited options.
+}  // namespace
+
 Config block_of_run(const Run& setup, const std::string& set) {
   const Config* const training = setup.config().find_path("data.train_ds");
   if (set == "train_ds" && training != nullptr && training->is_map()) return *training;
@@ -147,8 +148,6 @@ Config block_of_run(const Run& setup, const std::string& set) {
               fmt::format("--set {}: the configuration has no such data set; expected one of: {}",
                           set, names));
 }
-
-}  // namespace
 
 bool names_cuts(const Config& block) {
   for (const char* key : {"input_cfg", "shar_path", "cuts_path", "manifest_filepath"}) {

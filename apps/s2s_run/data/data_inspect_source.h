@@ -60,6 +60,9 @@ class DataSet {
   std::unique_ptr<Run> setup_;
 };
 
+/// The block of a run's data set: `data.train_ds`, or a validation set including inherited options.
+/// Errors: [usage/arguments].
+Config block_of_run(const Run& setup, const std::string& set);
 /// True when a data set's block specifies cuts: input_cfg, shar_path, cuts_path or
 /// manifest_filepath.
 bool names_cuts(const Config& block);

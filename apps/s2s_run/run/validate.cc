@@ -150,6 +150,7 @@ ValidationParts build_parts(const ValidateArguments& arguments, const Run& setup
     load_model(arguments.checkpoint, *parts.model);
     if (arguments.ema) load_average(arguments.checkpoint, whole_parts(*parts.model));
   }
+  builder.codec_of_codes().set(*parts.model);
   return parts;
 }
 

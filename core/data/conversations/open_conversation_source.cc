@@ -97,8 +97,8 @@ std::unique_ptr<DataSource> open_source(const Config& block,
     }
     return data::open_cut_batches(read, here);
   };
-  return std::make_unique<data::CutsSource>(options, BatchSpec{duplex, 0}, context,
-                                            std::move(parts));
+  BatchSpec spec{duplex, 0, options.codes_field.value_or("")};
+  return std::make_unique<data::CutsSource>(options, spec, context, std::move(parts));
 }
 
 }  // namespace

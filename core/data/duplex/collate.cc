@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "duplex/kept_codes.h"
 #include "s2s/data/duplex_data.h"
 #include "s2s/data/frames.h"
 
@@ -148,6 +149,29 @@ std::vector<int64_t> prompt_of(const Cut& cut, const DuplexDataOptions& data,
   return ids;
 }
 
+/// Adds the rows' codes [B, K, T], padded with zeros, their lengths and the fingerprints of their
+/// codecs. Codecs with other numbers of codebooks differ, which is reported later.
+void add_codes(const std::vector<LoadedRow>& rows, Batch& batch) {
+  int64_t books = 0, frames = 0;
+  std::vector<int64_t> lengths, codecs;
+  for (const LoadedRow& row : rows) {
+    books = std::max(books, row.codes_KT.size(0));
+    frames = std::max(frames, row.codes_KT.size(1));
+    lengths.push_back(row.codes_KT.size(1));
+    codecs.push_back(static_cast<int64_t>(row.codec_id));
+  }
+  batch.codes_BKT = at::zeros({static_cast<int64_t>(rows.size()), books, frames}, at::kLong);
+  for (size_t b = 0; b < rows.size(); ++b) {
+    const at::Tensor& codes_KT = rows[b].codes_KT;
+    batch.codes_BKT[static_cast<int64_t>(b)]
+        .narrow(0, 0, codes_KT.size(0))
+        .narrow(1, 0, codes_KT.size(1))
+        .copy_(codes_KT);
+  }
+  batch.code_lens_B = at::tensor(lengths, at::kLong);
+  batch.others[data::kCodecOfCodes] = at::tensor(codecs, at::kLong);
+}
+
 /// Adds tensors that only some batches have.
 void add_others(const std::vector<LoadedRow>& rows, int64_t pad, Batch& batch) {
   const auto any = [&rows](const auto& has) { return std::any_of(rows.begin(), rows.end(), has); };
@@ -201,6 +225,12 @@ LoadedRow load_row(const CutSequence& sequence, const BatchSpec& spec, const Tok
   LoadedRow row{sequence.id(), make_sequence_text(sequence, spec, tokenizer), {}, {}};
   row.source_S =
       load_audio(sequence, spec, spec.data.source_sample_rate, &AudioLoader::source, loader);
+  if (!spec.codes_field.empty()) {
+    S2S_ASSERT(sequence.num_frames == 0, "options that join cuts are refused with codes_field");
+    auto kept = data::load_kept_codes(*sequence.parts.front().cut, spec.codes_field);
+    row.codes_KT = std::move(kept.codes_KT);
+    row.codec_id = kept.codec_id;
+  }
   if (!spec.data.agent_audio) return row;
   row.target_S =
       load_audio(sequence, spec, spec.data.target_sample_rate, &AudioLoader::target, loader);
@@ -220,6 +250,7 @@ Batch collate_rows(std::vector<LoadedRow> rows, int64_t pad) {
     std::tie(batch.target_audio_BS, batch.target_audio_lens_B) =
         collate_audio(rows, &LoadedRow::target_S);
   }
+  if (rows.front().codes_KT.defined()) add_codes(rows, batch);
   add_others(rows, pad, batch);
   for (LoadedRow& row : rows) {
     batch.target_texts.push_back(std::move(row.text.target_text));

@@ -167,8 +167,7 @@ void DuplexDataOptions::visit(OptionVisitor& v) {
   v("agent_text_lead", agent_text_lead,
     "frames between the tokens of a word and its start (agent_text: word_start)", between(0, 1000));
   v("end_of_padding_id", end_of_padding_id,
-    "id in place of the PAD before a word (agent_text: inner_monologue); null: none",
-    at_least(0));
+    "id in place of the PAD before a word (agent_text: inner_monologue); null: none", at_least(0));
   v("long_text", long_text,
     "agent text that is longer than its turn: keep it after the end of the turn (NeMo), drop the "
     "rest, or stop with an error",

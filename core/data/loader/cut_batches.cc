@@ -8,6 +8,7 @@
 #include "base/foreign_json.h"
 #include "loader/augment_batches.h"
 #include "loader/change_cuts.h"
+#include "loader/codes_options.h"
 #include "loader/loader_errors.h"
 #include "loader/open_sampler.h"
 #include "loader/state_text.h"
@@ -33,7 +34,11 @@ std::vector<std::string> names_of_source_options() {
 class Reader {
  public:
   Reader(const DatasetBlock& block, const CutBatchesContext& context)
-      : block_(block.config), context_(context), seeds_(context), findings_(block.findings) {
+      : block_(block.config),
+        has_kept_codes_(block.options.source.codes_field.has_value()),
+        context_(context),
+        seeds_(context),
+        findings_(block.findings) {
     top_ = scope_of(block.options.batches, context.path);
   }
 
@@ -49,6 +54,10 @@ class Reader {
       findings_.add(loader_errors::options(
           context_.path, "multi_config without a set",
           "keys whose values are maps, each a data set with options of its own"));
+    }
+    if (has_kept_codes_) {
+      check_codes_options(top_, findings_);
+      for (const LoaderSet& set : sets) check_codes_options(set.scope, findings_);
     }
     findings_.throw_if_any();
     return sets;
@@ -117,6 +126,7 @@ class Reader {
   }
 
   const Config& block_;
+  bool has_kept_codes_;
   const CutBatchesContext& context_;
   SeedReader seeds_;
   Findings findings_;

@@ -26,6 +26,19 @@ std::string where(const DataContext& context) {
   return fmt::format("{}: data rank {}", context.path, context.data_rank);
 }
 
+/// Kept codes take the place of the agent's audio. Errors: [data/options] for a source whose rows
+/// have none.
+BatchSpec spec_of(BatchSpec spec, const std::string& path, const RowKind* kind) {
+  if (spec.codes_field.empty()) return spec;
+  if (kind != nullptr) {
+    throw loader_errors::options(path,
+                                 "codes_field, but the rows of this data source have no codes",
+                                 "it in sets of the data source cuts; remove it");
+  }
+  spec.data.agent_audio = false;
+  return spec;
+}
+
 std::string hex(uint64_t number) { return fmt::format("{:016x}", number); }
 
 /// Returns the first row of a batch without its padding.
@@ -50,7 +63,7 @@ Batch first_row(const Batch& batch) {
 CutsSource::CutsSource(const CutsSourceOptions& options, const BatchSpec& spec,
                        const DataContext& context, SourceParts parts)
     : options_(options),
-      spec_(spec),
+      spec_(spec_of(spec, context.path, parts.kind.get())),
       context_{context, options.repeat},
       tokenizer_(tokenizer_of(context)),
       axis_{context.data_rank, context.data_size},
@@ -68,10 +81,12 @@ CutsSource::CutsSource(const CutsSourceOptions& options, const BatchSpec& spec,
   open();
   // An endless set is one for training.
   if (spec.data.augmentation.any() && options.repeat && !parts_.kind) {
-    augmenter_ = std::make_unique<BatchAugmenter>(spec.data, context, tokenizer_.special_ids());
+    DuplexDataOptions data = spec.data;
+    data.agent_audio |= !spec.codes_field.empty();  // the agent's voice must stay as it is
+    augmenter_ = std::make_unique<BatchAugmenter>(data, context, tokenizer_.special_ids());
   }
   loader_ = std::make_unique<RowLoader>(
-      RowLoader::Rules{spec, context.path, options.allow_no_turns, bad_cuts_.are_allowed(),
+      RowLoader::Rules{spec_, context.path, options.allow_no_turns, bad_cuts_.are_allowed(),
                        options.longest_cut, parts_.kind.get(), augmenter_.get()},
       tokenizer_, *parts_.audio);
   check();

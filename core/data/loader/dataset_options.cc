@@ -17,6 +17,10 @@ void CutsSourceOptions::visit(OptionVisitor& v) {
     "sample rate for frame counts in Hz (NeMo's loader resamples to it); null: that of the "
     "recording",
     at_least(1));
+  v("codes_field", codes_field,
+    "the cuts' field with the codec's tokens of the agent's audio, as s2s-run data encode writes "
+    "it (target_codes); the codec does not run, and the agent's audio is not loaded; null: the "
+    "codec runs");
   v("num_workers", num_workers,
     "number of threads that decode, resample and pad cuts in advance; 0: load on demand",
     between(0, 256));

@@ -15,6 +15,7 @@ namespace s2s::data {
 struct CutsSourceOptions {
   bool repeat = true;
   std::optional<int64_t> sample_rate;
+  std::optional<std::string> codes_field;
   int64_t num_workers = 1;
   int64_t prefetch_batches = 4;
   bool pin_memory = true;

@@ -26,8 +26,8 @@ std::unique_ptr<DataSource> open_cut_source(const Config& block, const DataConte
   parts.open = [read = std::move(read)](const data::CutBatchesContext& where) {
     return data::open_cut_batches(read, where);
   };
-  return std::make_unique<data::CutsSource>(
-      options, BatchSpec{duplex, options.sample_rate.value_or(0)}, context, std::move(parts));
+  BatchSpec spec{duplex, options.sample_rate.value_or(0), options.codes_field.value_or("")};
+  return std::make_unique<data::CutsSource>(options, spec, context, std::move(parts));
 }
 
 OptionTable list_cut_source_options() { return list_options<data::DatasetOptions>(); }

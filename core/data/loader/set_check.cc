@@ -1,11 +1,13 @@
 #include "loader/set_check.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "duplex/kept_codes.h"
 #include "loader/bad_cuts.h"
 #include "loader/loader_errors.h"
 
@@ -43,6 +45,22 @@ class TextReport {
   std::unique_ptr<Cut> first_long_;
   std::unique_ptr<Cut> first_cut_off_;
 };
+
+/// Adds what is wrong with a cut's kept codes. A wrong codes_field concerns all cuts, so that one
+/// finding is enough unless bad cuts are left out.
+void check_codes(const Cut& cut, const SetCheck& check, const Findings& known, Findings& findings) {
+  if (check.spec.codes_field.empty()) return;
+  const auto is_about_codes = [](const Error& error) { return error.id() == "data/kept-codes"; };
+  if (check.max_bad == 0 &&
+      std::any_of(known.errors().begin(), known.errors().end(), is_about_codes)) {
+    return;
+  }
+  try {
+    check_kept_codes(cut, check.spec.codes_field);
+  } catch (const Error& error) {
+    findings.add(error);
+  }
+}
 
 /// Finds cuts with equal ids at different places. Reading one place twice is allowed (weights,
 /// several sets).
@@ -83,6 +101,7 @@ int64_t check_set(const CutBatches& batches, const SetCheck& check) {
     if (cut.duration_s > check.longest_cut_s)
       more.add(loader_errors::too_long(cut, check.longest_cut_s));
     check_duplex_cuts({cut}, check.spec.data, check.allow_no_turns, check.check_files, more);
+    check_codes(cut, check, findings, more);
     for (const Error& error : more.errors()) findings.add(error);
     if (more.empty()) texts.add(cut, check);
     if (!more.empty() && check.max_bad > 0) bad.push_back(bad_cut(cut.id, more.errors().front()));

@@ -31,7 +31,8 @@ constexpr int64_t kCheckedCuts = 20000;
 
 /// Checks the first cuts and returns their number, at most kCheckedCuts. Warns of texts that do not
 /// fit their turns.
-/// Errors: [data/empty], all of check_duplex_cuts, [data/too-long], [data/long-text].
+/// Errors: [data/empty], all of check_duplex_cuts, [data/kept-codes], [data/too-long],
+/// [data/long-text].
 int64_t check_set(const CutBatches& batches, const SetCheck& check);
 
 }  // namespace s2s::data

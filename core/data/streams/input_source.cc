@@ -122,27 +122,32 @@ void read_attributes(const Config& block, InputContext& context) {
   if (const Config* node = block.find("reweight_temperature")) context.reweight_temperature = *node;
 }
 
-/// Parses what `source` names. `seed` replaces seeds that are not numbers.
+/// Parses a block. `seed` replaces seeds that are not numbers.
+InputNode parse_block(const Config& block, InputContext context, int64_t seed) {
+  context.attributes.shard_seed = seed;
+  context.seed = [seed](const Config& node, const std::string& path) {
+    return node.text() == "trng" || node.text() == "randomized" ? seed : node.as_int(path);
+  };
+  read_attributes(block, context);
+  Findings findings;
+  InputNode node = parse_sets(block, context, findings);
+  findings.throw_if_any();
+  return node;
+}
+
+/// Parses what `source` names.
 InputNode parse_source(const std::string& source, bool metadata_only, int64_t seed) {
   const Config block = block_of(source);
   InputContext context;
   context.path = source;
   context.base_dir = folder_of(source);
   context.attributes.metadata_only = metadata_only;
-  context.attributes.shard_seed = seed;
-  context.seed = [seed](const Config& node, const std::string& path) {
-    return node.text() == "trng" || node.text() == "randomized" ? seed : node.as_int(path);
-  };
-  read_attributes(block, context);
   // The command line gave this path, so it is relative to the current folder.
   if (block.find("input_cfg") != nullptr && block.find("input_cfg")->is_scalar() &&
       block.find("input_cfg")->text() == source) {
     context.base_dir = ".";
   }
-  Findings findings;
-  InputNode node = parse_sets(block, context, findings);
-  findings.throw_if_any();
-  return node;
+  return parse_block(block, std::move(context), seed);
 }
 
 /// Rows of a stream. The keys of a whole pass are in one list.
@@ -174,6 +179,13 @@ class StreamRows : public CutRows {
   std::vector<int64_t> keys_;
   std::vector<size_t> ends_;
 };
+
+std::unique_ptr<CutRows> rows_of(StreamPtr stream, const std::string& source,
+                                 const files::OpenOptions& options) {
+  auto rows = std::make_unique<StreamRows>(std::move(stream), source, options);
+  if (rows->size() == 0) throw cuts_errors::empty({source});
+  return rows;
+}
 
 /// Whether `source` is something other than files of Lhotse cuts or a Shar directory: a YAML file,
 /// or a NeMo manifest (according to the first line of its first file).
@@ -224,10 +236,17 @@ std::unique_ptr<CutRows> open_input_rows(const std::string& source,
   /// So that commands run once.
   if (!options.cache) options.cache = std::make_shared<files::ByteCache>();
   if (!is_changed_input(source, options)) return open_cut_rows(source, options);
-  auto rows =
-      std::make_unique<StreamRows>(open_input(source, false, options.on_damage), source, options);
-  if (rows->size() == 0) throw cuts_errors::empty({source});
-  return rows;
+  return rows_of(open_input(source, false, options.on_damage), source, options);
+}
+
+std::unique_ptr<CutRows> open_block_rows(const Config& block, const std::string& path,
+                                         const files::OpenOptions& options) {
+  InputContext context;
+  context.path = path;
+  InputNode node = parse_block(block, std::move(context), 0);
+  make_finite(node);
+  set_on_bad(node, options.on_damage);
+  return rows_of(open_input_tree(node).stream, path, options);
 }
 
 }  // namespace s2s::data

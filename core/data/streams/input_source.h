@@ -52,4 +52,9 @@ void make_finite(InputNode& node);
 std::unique_ptr<CutRows> open_input_rows(const std::string& source,
                                          const files::OpenOptions& options);
 
+/// The same for a data set's block of a configuration, whose paths are relative to the current
+/// folder. `path`: of the block, in messages.
+std::unique_ptr<CutRows> open_block_rows(const Config& block, const std::string& path,
+                                         const files::OpenOptions& options);
+
 }  // namespace s2s::data

@@ -67,7 +67,8 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
                                  node_at(config, "trainer.precision").origin().text())),
       device_(choose_device("trainer.accelerator", settings_.trainer.accelerator, warnings)),
       entropy_(std::random_device()()),
-      own_metrics_(std::move(own_metrics)) {
+      own_metrics_(std::move(own_metrics)),
+      codec_of_codes_(std::make_shared<run::CodecOfCodes>(config, registries)) {
   set_numerics(settings_.trainer);
   warn_of_slow_precision(precision_, device_, warnings);
   kernels_ = make_device_kernels(device_.type(), context("trainer.accelerator"));
@@ -207,13 +208,17 @@ std::unique_ptr<DataSource> RunBuilder::train_source(const Tokenizer* tokenizer,
   if (node.entries().empty()) throw no_datasets_error("data.train_ds");
   const DataShare share = {strategy.data_rank(), strategy.mesh().data_size()};
   return run::telling_unknown_text(
-      registries_.create<DataSource>(node, data_context("data.train_ds", tokenizer, share)),
+      run::checking_codes(
+          registries_.create<DataSource>(node, data_context("data.train_ds", tokenizer, share)),
+          node, "data.train_ds", codec_of_codes_),
       tokenizer, [&warnings = warnings_](const std::string& message) { warnings.add(message); });
 }
 
-std::unique_ptr<DataSource> RunBuilder::all_train_data(const Tokenizer* tokenizer) const {
-  const Config& node = node_at(config_, "data.train_ds");
+std::unique_ptr<DataSource> RunBuilder::all_train_data(const Tokenizer* tokenizer,
+                                                       bool with_audio) const {
+  Config node = node_at(config_, "data.train_ds");
   if (node.entries().empty()) return nullptr;
+  if (with_audio) node.erase("codes_field");
   return registries_.create<DataSource>(node, data_context("data.train_ds", tokenizer, {}));
 }
 
@@ -266,7 +271,9 @@ std::map<std::string, ShareFactory> RunBuilder::validation_sources(
       if (source && source.use_count() == 1) {  // no validation uses it
         source->restore("");
       } else {
-        source = registries_.create<DataSource>(options, data_context(path, tokenizer, share));
+        source = run::checking_codes(
+            registries_.create<DataSource>(options, data_context(path, tokenizer, share)), options,
+            path, codec_of_codes_);
       }
       return source;
     };

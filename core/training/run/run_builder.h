@@ -11,6 +11,7 @@
 #include "eval/metrics/named_metric.h"
 #include "eval/metrics/shared_sets.h"
 #include "observers/run_loggers.h"
+#include "run/codec_of_codes.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/communicator.h"
 #include "s2s/kinds/device_kernels.h"
@@ -81,8 +82,12 @@ class RunBuilder {
   /// Opens the share of the training data that belongs to the strategy's data rank.
   std::unique_ptr<DataSource> train_source(const Tokenizer* tokenizer,
                                            const ParallelStrategy& strategy) const;
-  /// Opens all training data, to read its texts. Returns null when the configuration has none.
-  std::unique_ptr<DataSource> all_train_data(const Tokenizer* tokenizer) const;
+  /// Opens all training data, to read its texts. Returns null when the configuration has none. With
+  /// `with_audio`, the agent's audio is loaded even if its codes are kept.
+  std::unique_ptr<DataSource> all_train_data(const Tokenizer* tokenizer,
+                                             bool with_audio = false) const;
+  /// The codec whose kept codes the data sets may have. To be set when it has its weights.
+  run::CodecOfCodes& codec_of_codes() const { return *codec_of_codes_; }
   /// Returns the metrics of answers: those that come with s2s, and those of model.metrics, with
   /// their options. Errors: those of the metrics.
   std::vector<NamedMetric> metrics() const;
@@ -113,6 +118,7 @@ class RunBuilder {
   Communicator* world_ = nullptr;
   uint64_t entropy_;
   std::vector<std::string> own_metrics_;
+  std::shared_ptr<run::CodecOfCodes> codec_of_codes_;
 };
 
 }  // namespace s2s

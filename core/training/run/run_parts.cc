@@ -127,9 +127,11 @@ RunParts build_training(const Run& setup, const RunProcesses& processes,
 
 void fit_codec_of(const RunParts& parts, const RunBuilder& builder) {
   auto* const speaking = find_capability<HasCodec>(*parts.model);
+  builder.codec_of_codes().set(*parts.model);
   if (speaking == nullptr || speaking->codec().is_fitted()) return;
   Codec& codec = speaking->codec();
-  const std::unique_ptr<DataSource> source = builder.all_train_data(parts.tokenizer.get());
+  const std::unique_ptr<DataSource> source =
+      builder.all_train_data(parts.tokenizer.get(), /*with_audio=*/true);
   const int64_t num_batches = builder.settings().trainer.codec_fit_batches;
   std::optional<Batch> batch;
   int64_t row = 0, taken = 0;

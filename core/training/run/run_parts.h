@@ -59,8 +59,8 @@ RunParts build_training(const Run& setup, const RunProcesses& processes,
                         const std::string& checkpoint = "",
                         std::unique_ptr<DataSource> data = nullptr);
 
-/// Fits the codec to a separate pass over training data, with the same result on all ranks. Does
-/// nothing if a checkpoint provided the statistics.
+/// Fits the codec to a separate pass over training data, with the same result on all ranks, unless
+/// a checkpoint provided the statistics. The data sets then know the codec of kept codes.
 void fit_codec_of(const RunParts& parts, const RunBuilder& builder);
 
 /// Returns the ASR scorer, prepared with the texts of all data, or null when none is configured.

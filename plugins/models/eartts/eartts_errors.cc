@@ -40,7 +40,8 @@ Error no_tokenizer_error() {
 Error no_input_error(const std::string& name) {
   return data_error("eartts/batch",
                     fmt::format("a batch has no tensor {}; expected a batch as NeMo's data set for "
-                                "this model makes it; check data.train_ds",
+                                "this model makes it; check data.train_ds (with codes_field "
+                                "the agent's audio is not loaded)",
                                 name));
 }
 

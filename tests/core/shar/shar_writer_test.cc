@@ -127,6 +127,48 @@ TEST_CASE("a run that was stopped goes on, and the set is the same in the end") 
   CHECK((files_in(folder / "parts") == files_in(folder / "whole")));
 }
 
+TEST_CASE("cuts are changed in groups before they are written, and errors of a change count") {
+  const TemporaryFolder folder;
+  WriteSharOptions options = options_for(folder / "out", "recording=flac,note=jsonl");
+  std::vector<size_t> groups;
+  options.change.num_cuts = 2;
+  options.change.name = "a note";
+  options.change.apply = [&](std::vector<CutToWrite>& cuts) {
+    groups.push_back(cuts.size());
+    for (CutToWrite& cut : cuts) cut.cut.set_custom("note", JsonText{"\"new\""});
+    if (groups.size() == 1) cuts.back().error = data_error("data/test", "cannot be changed");
+  };
+  CHECK(contains(data_error_of([&] { write(options); }), "cannot be changed"));
+  groups.clear();
+  options.skip_bad = 1;
+  const auto summary = write(options);
+  CHECK(summary.num_cuts == 9);
+  CHECK(groups == std::vector<size_t>{2, 1, 2, 1, 2, 1, 1});
+  CHECK(open_cut_rows(folder / "out", {})->cut(0).custom_text("note") == "new");
+  options.writer.folder = folder / "parts";
+  options.num_parts = 2;
+  options.stop = [] { return true; };
+  CHECK(write(options).stopped);
+  options.stop = nullptr;
+  options.change.name = "another";
+  CHECK(contains(data_error_of([&] { write(options); }), "change: \"a note\" there"));
+}
+
+TEST_CASE("parts of a set are written by several processes, in any order") {
+  const TemporaryFolder folder;
+  write(options_for(folder / "whole"));
+  WriteSharOptions options = options_for(folder / "parts");
+  options.num_parts = 3;
+  CHECK(num_own_cuts(options, 10) == 4);
+  for (const int64_t part : {2, 0, 1}) {
+    options.part = part;
+    const auto summary = write(options);
+    CHECK(summary.num_cuts == num_own_cuts(options, 10));
+    CHECK(fs::exists(folder / "parts/.s2s-shar.json") == (part != 1));
+  }
+  CHECK((files_in(folder / "parts") == files_in(folder / "whole")));
+}
+
 TEST_CASE("a shard whose cuts or audio have changed is written again; the others stay") {
   const TemporaryFolder folder;
   fs::create_directories(folder / "set");

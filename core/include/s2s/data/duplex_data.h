@@ -182,10 +182,12 @@ struct CutSequence {
 
 /// How to build a batch. `frames_rate_hz`: the sample rate used to compute frames. 0: the
 /// recording's own rate, or source_sample_rate for rows of several cuts (NeMo: the loader's
-/// sample_rate).
+/// sample_rate). `codes_field`: the cuts' array of codec tokens that takes the place of the agent's
+/// audio; "": none.
 struct BatchSpec {
   DuplexDataOptions data;
   int64_t frames_rate_hz = 0;
+  std::string codes_field = {};
 };
 
 /// The text channels and turns of one sequence, without audio.
@@ -208,12 +210,15 @@ struct LoadedRow {
   std::string id;
   SequenceText text;
   at::Tensor source_S, target_S;
+  at::Tensor codes_KT = {};  // int64; with codes_field
+  uint64_t codec_id = 0;     // of the codec that made them
 };
-/// Errors: those of loading audio.
+/// Errors: those of loading audio, [data/kept-codes].
 LoadedRow load_row(const CutSequence& sequence, const BatchSpec& spec, const Tokenizer& tokenizer,
                    AudioLoader& loader);
 /// Pads rows to the longest: audio with zeros, tokens with `pad`. If a row has a prompt, `others`
-/// has prompt_tokens [B, P] and prompt_token_lens [B]; if a row's task is ASR, task_is_asr [B].
+/// has prompt_tokens [B, P] and prompt_token_lens [B]; if a row's task is ASR, task_is_asr [B]; if
+/// rows have codes, codec_of_codes [B].
 Batch collate_rows(std::vector<LoadedRow> rows, int64_t pad);
 
 /// Loads all rows and pads them. Errors: those of loading audio.
