@@ -1,10 +1,10 @@
-#include "recognizer_config.h"
+#include "s2s/nn/recognizer_config.h"
 
 #include <initializer_list>
 
 #include "s2s/nn/weights.h"
 
-namespace s2s::speech_recognizer {
+namespace s2s {
 namespace {
 
 std::string text_or_null(const Config* node) {
@@ -34,6 +34,10 @@ class Reader {
       if (find(path) != nullptr) return number(path, fallback);
     }
     return fallback;
+  }
+  double share(const std::string& path, double fallback) const {
+    const Config* const node = find(path);
+    return node == nullptr ? fallback : node->as_double(place_ + "." + path);
   }
   std::vector<std::string> texts(const std::string& path) const {
     std::vector<std::string> texts;
@@ -132,6 +136,9 @@ TransducerOptions nemo_transducer(const Reader& reader) {
   reader.only("decoder.prednet.rnn_hidden_size",
               {"-1", std::to_string(options.pred_hidden).c_str()});
   options.pred_rnn_layers = reader.number("decoder.prednet.pred_rnn_layers", 1);
+  options.begins_with_zeros = true;
+  options.pred_dropout = reader.share("decoder.prednet.dropout", 0);
+  options.joint_dropout = reader.share("joint.jointnet.dropout", 0);
   options.joint_hidden =
       reader.first_number({"joint.jointnet.joint_hidden", "model_defaults.joint_hidden"}, 640);
   reader.only("joint.jointnet.activation", {"relu", "sigmoid", "tanh"});
@@ -157,8 +164,7 @@ RecognizerConfig read_nemo(const Reader& reader) {
     found.vocabulary = found.transducer.vocabulary;
     if (reader.find("aux_ctc.decoder") != nullptr) {
       std::vector<std::string> own = found.vocabulary;
-      const Config* const weight = reader.find("aux_ctc.ctc_loss_weight");
-      found.ctc_weight = weight == nullptr ? 0.5 : weight->as_double("aux_ctc.ctc_loss_weight");
+      found.ctc_weight = reader.share("aux_ctc.ctc_loss_weight", 0.5);
       found.ctc = nemo_ctc(reader, "aux_ctc.decoder", "ctc_decoder.", own);
     }
   } else {
@@ -166,9 +172,8 @@ RecognizerConfig read_nemo(const Reader& reader) {
   }
   found.reduction = reader.reduction("rnnt_reduction", "mean_batch");
   found.loss_durations = found.transducer.durations;
-  if (const Config* const sigma = reader.find("loss.tdt_kwargs.sigma")) {
-    found.sigma = sigma->as_double("loss.tdt_kwargs.sigma");
-  }
+  found.sigma = reader.share("loss.tdt_kwargs.sigma", 0);
+  found.omega = reader.share("loss.tdt_kwargs.omega", 0);
   const Config* const file = reader.find("tokenizer.model_path");
   const bool is_bpe = text_or_null(reader.find("tokenizer.type")) == "bpe";
   if (is_bpe && file != nullptr) {
@@ -227,4 +232,4 @@ RecognizerConfig read_recognizer(const Config& foreign, const std::string& place
   return read_parakeet(foreign, reader, type->text());
 }
 
-}  // namespace s2s::speech_recognizer
+}  // namespace s2s

@@ -1,5 +1,6 @@
 #pragma once
-// What the configurations of NeMo's ASR models and of transformers' Parakeet say.
+// What the configurations of NeMo's ASR models and of transformers' Parakeet say about a
+// recognizer.
 
 #include <cstdint>
 #include <string>
@@ -8,7 +9,7 @@
 #include "s2s/config.h"
 #include "s2s/nn/transducer.h"
 
-namespace s2s::speech_recognizer {
+namespace s2s {
 
 /// A CTC decoder: one linear layer.
 struct CtcConfig {
@@ -29,7 +30,7 @@ struct RecognizerConfig {
   // Of the transducer's loss.
   std::string reduction = "mean_batch";
   std::vector<int64_t> loss_durations;
-  double sigma = 0;
+  double sigma = 0, omega = 0;
   double ctc_weight = 0;  // of a hybrid model
   int64_t pad = -1;       // a label that is none
 };
@@ -37,4 +38,4 @@ struct RecognizerConfig {
 /// `place` names the file in messages. Errors: [weights/config].
 RecognizerConfig read_recognizer(const Config& foreign, const std::string& place);
 
-}  // namespace s2s::speech_recognizer
+}  // namespace s2s
