@@ -16,7 +16,7 @@
 namespace s2s::asr {
 namespace {
 
-/// Rows of labels, with zeros behind each.
+/// Rows of labels, with zeros after each.
 at::Tensor rows_of_labels(const std::vector<std::vector<int64_t>>& rows) {
   size_t width = 0;
   for (const std::vector<int64_t>& row : rows) width = std::max(width, row.size());
@@ -50,8 +50,8 @@ AsrModel::AsrModel(AsrOptions options, AsrParts parts)
     register_block("ctc", *ctc_);
   }
   if (options_.has_transducer()) {
-    transducer_ = std::make_unique<TransducerDecoder>(options_.networks(parts_.num_labels), width,
-                                                      "", DecoderWeights::kTrained);
+    transducer_ = std::make_unique<TransducerDecoder>(
+        options_.transducer.networks(parts_.num_labels), width, "", DecoderWeights::kTrained);
     register_block("transducer", *transducer_);
   }
 }

@@ -13,6 +13,7 @@
 #include "s2s/kinds/model.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/tokenizer.h"
+#include "s2s/nn/transducer.h"
 
 namespace s2s::asr {
 

@@ -4,7 +4,7 @@
 
 #include "asr_errors.h"
 #include "s2s/model_parts.h"
-#include "s2s/nn/recognizer_config.h"
+#include "s2s/recognizer_config.h"
 
 namespace s2s::asr {
 
@@ -22,26 +22,11 @@ void AsrOptions::check(const std::string& place) const {
   findings.throw_if_any();
 }
 
-TransducerOptions AsrOptions::networks(int64_t labels) const {
-  TransducerOptions options;
-  options.vocabulary.resize(static_cast<size_t>(labels));
-  options.durations = transducer.durations;
-  options.pred_hidden = transducer.pred_hidden;
-  options.pred_rnn_layers = transducer.pred_rnn_layers;
-  options.joint_hidden = transducer.joint_hidden;
-  options.max_symbols = transducer.max_symbols;
-  options.activation = transducer.activation;
-  options.pred_dropout = transducer.pred_dropout;
-  options.joint_dropout = transducer.joint_dropout;
-  options.begins_with_zeros = true;
-  return options;
-}
-
 namespace {
 
-AsrTransducerOptions transducer_of(const RecognizerConfig& read) {
+TrainedTransducerOptions transducer_of(const RecognizerConfig& read) {
   const TransducerOptions& networks = read.transducer;
-  AsrTransducerOptions options;
+  TrainedTransducerOptions options;
   options.durations = networks.durations;
   options.sigma = networks.durations.empty() ? 0 : read.sigma;
   options.omega = networks.durations.empty() ? 0 : read.omega;
@@ -68,6 +53,10 @@ Config translate_nemo(const Config& foreign) {
   out["decoder"] = Config::scalar(has_transducer ? "transducer" : "ctc", true);
   if (has_transducer) out["transducer"] = write_options(transducer_of(read));
   if (has_transducer && read.ctc.num_labels > 0) {
+    if (read.ctc.reduction != read.reduction) {
+      throw_not_translated("model.aux_ctc.ctc_reduction", Config::scalar(read.ctc.reduction, true),
+                           "that of the transducer, " + read.reduction);
+    }
     out["ctc_loss_weight"] = Config::scalar(std::to_string(read.ctc_weight));
   }
   out["reduction"] = Config::scalar(has_transducer ? read.reduction : read.ctc.reduction, true);

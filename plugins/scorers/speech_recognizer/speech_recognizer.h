@@ -12,8 +12,8 @@
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/scorer.h"
 #include "s2s/kinds/tokenizer.h"
-#include "s2s/nn/recognizer_config.h"
 #include "s2s/nn/transducer.h"
+#include "s2s/recognizer_config.h"
 
 namespace s2s::speech_recognizer {
 

@@ -1,4 +1,4 @@
-#include "s2s/nn/recognizer_config.h"
+#include "s2s/recognizer_config.h"
 
 #include <initializer_list>
 
@@ -105,7 +105,8 @@ CtcConfig nemo_ctc(const Reader& reader, const std::string& block, const std::st
   if (ctc.num_labels < 2) reader.refuse(block + ".vocabulary", "the labels");
   ctc.blank = ctc.num_labels - 1;
   ctc.prefix = prefix + "decoder_layers.0.";
-  ctc.reduction = reader.reduction("ctc_reduction", "mean_batch");
+  ctc.reduction = reader.reduction(block == "decoder" ? "ctc_reduction" : "aux_ctc.ctc_reduction",
+                                   "mean_batch");
   return ctc;
 }
 
@@ -223,6 +224,21 @@ RecognizerConfig read_parakeet(const Config& foreign, const Reader& reader,
 }
 
 }  // namespace
+
+TransducerOptions TrainedTransducerOptions::networks(int64_t num_labels) const {
+  TransducerOptions options;
+  options.vocabulary.resize(static_cast<size_t>(num_labels));
+  options.durations = durations;
+  options.pred_hidden = pred_hidden;
+  options.pred_rnn_layers = pred_rnn_layers;
+  options.joint_hidden = joint_hidden;
+  options.max_symbols = max_symbols;
+  options.activation = activation;
+  options.pred_dropout = pred_dropout;
+  options.joint_dropout = joint_dropout;
+  options.begins_with_zeros = true;
+  return options;
+}
 
 RecognizerConfig read_recognizer(const Config& foreign, const std::string& place) {
   const Reader reader(foreign, place);
