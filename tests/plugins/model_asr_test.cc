@@ -167,6 +167,18 @@ TEST_CASE("what a recognizer cannot be trained with is refused") {
   CHECK(contains(fixture.error_of([&] { model->weigh(Batch()); }), "asr/batch"));
 }
 
+TEST_CASE("weights have NeMo's names") {
+  AsrFixture fixture;
+  const auto name_of = [&](const std::string& keys, const std::string& ours) {
+    return fixture.model("", keys)->checkpoint_names().to_theirs(ours).value_or("");
+  };
+  CHECK(name_of(kCtc, "ctc.weight") == "decoder.decoder_layers.0.weight");
+  CHECK(name_of(kHybrid, "ctc.weight") == "ctc_decoder.decoder_layers.0.weight");
+  CHECK(name_of("", "transducer.lstm.bias_ih_l0") == "decoder.prediction.dec_rnn.lstm.bias_ih_l0");
+  CHECK(name_of("", "transducer.out.weight") == "joint.joint_net.2.weight");
+  CHECK(name_of("", "encoder.pre_encode.out.weight") == "encoder.pre_encode.out.weight");
+}
+
 TEST_CASE("a recognizer keeps the promises of a model") {
   AsrFixture fixture;
   for (const auto& [networks, keys] :
