@@ -2,6 +2,7 @@
 // (nemo_asr_train_*).
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
 #include "common/contains.h"
@@ -50,7 +51,7 @@ doctest::Approx close_to(double value) { return doctest::Approx(value).epsilon(1
 
 TEST_CASE("a row's loss does not depend on its batch") {
   AsrFixture fixture;
-  const std::vector<Spoken> rows = {{16000, "four words of text"}, {9000, "one"}, {12000, ""}};
+  const std::vector<SpokenRow> rows = {{16000, "four words of text"}, {9000, "one"}, {12000, ""}};
   for (const auto& [networks, keys] :
        {std::pair<std::string, std::string>{"", ""}, {kTdt, ""}, {"", kCtc}, {"", kHybrid}}) {
     CAPTURE(networks + keys);

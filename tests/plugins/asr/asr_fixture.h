@@ -44,17 +44,17 @@ inline std::unique_ptr<Model> make_asr(const Registries& registries, const std::
 }
 
 /// A recording and what the user says in it.
-struct Spoken {
+struct SpokenRow {
   int64_t num_samples = 0;
   std::string text;
 };
 
-inline Batch asr_batch(const std::vector<Spoken>& rows, uint64_t seed = 5) {
+inline Batch asr_batch(const std::vector<SpokenRow>& rows, uint64_t seed = 5) {
   at::manual_seed(seed);
   int64_t longest = 0;
   std::vector<int64_t> lengths;
   Batch batch;
-  for (const Spoken& row : rows) {
+  for (const SpokenRow& row : rows) {
     lengths.push_back(row.num_samples);
     longest = std::max(longest, row.num_samples);
     batch.turns.push_back({{false, 0.0, 0.1, row.text}, {true, 0.1, 0.2, "not heard"}});

@@ -4,6 +4,7 @@
 #include "s2s/nn/transducer_loss.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
 #include "s2s/nn/transducer.h"
@@ -73,7 +74,8 @@ at::Tensor sum_over_paths(const at::Tensor& scores, const Labels& text,
       }
     }
   }
-  return -alpha[static_cast<size_t>(frames)][static_cast<size_t>(last)];
+  const at::Tensor& total = alpha[static_cast<size_t>(frames)][static_cast<size_t>(last)];
+  return total.defined() ? -total : 0 * scores.sum();
 }
 
 /// Scores [A, T, U + 1, V + D], as wide as the largest text.
@@ -135,7 +137,7 @@ TEST_CASE("scores in bfloat16 get a gradient of their type") {
   const at::Tensor exact = scores.detach().to(at::kFloat).set_requires_grad(true);
   s2s::transducer_loss(scores, kTexts.targets(), {}).sum().backward();
   s2s::transducer_loss(exact, kTexts.targets(), {}).sum().backward();
-  CHECK(scores.grad().scalar_type() == at::kBFloat16);
+  CHECK((scores.grad().scalar_type() == at::kBFloat16));
   CHECK(at::equal(scores.grad(), exact.grad().to(at::kBFloat16)));
 }
 
