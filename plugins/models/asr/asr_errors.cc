@@ -35,7 +35,7 @@ Error too_few_labels_error(const std::string& place, int64_t num_labels, int64_t
 Error no_audio_error() {
   return config_error("asr/batch",
                       "the batch has no recordings (source_audio)\n  expected: data sets of "
-                      "recordings with texts (name: cuts)");
+                      "recordings with texts (name: transcribed_cuts)");
 }
 
 }  // namespace s2s::asr

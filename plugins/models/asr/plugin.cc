@@ -36,7 +36,7 @@ Component<Model> component() {
           .create = create,
           .options = list_options<AsrOptions>,
           .translate = translate_nemo,
-          .data = "cuts"};
+          .data = "transcribed_cuts"};
 }
 
 }  // namespace
