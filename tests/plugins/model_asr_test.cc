@@ -94,7 +94,7 @@ TEST_CASE("a batch is weighed as it is computed") {
       model->weigh(asr_batch({{16000, "four words of text"}, {8000, "one"}}));
   CHECK(weight.tokens == 5);
   CHECK(weight.audio_s == close_to(1.5));
-  CHECK(weight.frames == 14 + 7);
+  CHECK(weight.frames == 14 + 8);
   CHECK(weight.padded_frames == 2 * 14);
   CHECK(weight.encoder_flops > 0);
   // Of 2 x 14 frames, 2 x 5 steps of the prediction network, and 2 x 14 x 5 pairs.

@@ -192,8 +192,13 @@ MetricSums AsrModel::evaluate(const Batch& batch) {
 std::vector<std::string> AsrModel::metric_names() const { return {"loss", "wer"}; }
 
 ShardPlan AsrModel::configure_model(const MeshShape& mesh) const {
+  ShardPlan plan = parts_.encoder->configure_model(mesh);
   // The decoders are small beside the encoder: every rank of a tensor axis has all of them.
-  return parts_.encoder->configure_model(mesh);
+  if (ctc_) plan.rows.push_back({"ctc", Style::kReplicate, Layout::kFull, Layout::kFull});
+  if (transducer_) {
+    plan.rows.push_back({"transducer", Style::kReplicate, Layout::kFull, Layout::kFull});
+  }
+  return plan;
 }
 
 Batch AsrModel::probe_batch(const ProbeBatch& shape) {
