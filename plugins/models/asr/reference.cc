@@ -1,7 +1,6 @@
 // Outputs for reference files, and the names of NeMo's checkpoints.
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 
 #include "asr_model.h"
 #include "s2s/model_parts.h"
@@ -9,7 +8,7 @@
 
 namespace s2s::asr {
 
-std::vector<std::string> AsrModel::decoded_outputs() const { return {"val_loss", "ids"}; }
+std::vector<std::string> AsrModel::decoded_outputs() const { return {"val_loss"}; }
 
 std::map<std::string, at::Tensor> AsrModel::reference_outputs(
     const std::map<std::string, at::Tensor>& inputs, bool training) {
@@ -18,29 +17,15 @@ std::map<std::string, at::Tensor> AsrModel::reference_outputs(
   batch.source_audio_lens_B = inputs.at("source_audio_lens").to(at::kLong);
   for (const char* name : {"labels", "label_lengths"}) batch.others[name] = inputs.at(name);
   const Texts texts = texts_of(batch);
-  if (!training) {
-    const at::NoGradGuard no_grad;
-    const EncoderOutput heard =
-        parts_.encoder->forward(batch.source_audio_BS, batch.source_audio_lens_B);
-    const auto found = search(heard);
-    size_t width = 0;
-    for (const auto& row : found) width = std::max(width, row.size());
-    const at::Tensor ids_BN =
-        at::full({static_cast<int64_t>(found.size()), static_cast<int64_t>(width)}, -1, at::kLong);
-    for (size_t i = 0; i < found.size(); ++i) {
-      ids_BN[static_cast<int64_t>(i)]
-          .narrow(0, 0, static_cast<int64_t>(found[i].size()))
-          .copy_(at::tensor(found[i], at::kLong));
-    }
-    return {{"val_loss", sum_of(losses(heard, texts), texts) / count(texts)}, {"ids", ids_BN}};
+  if (training) {
+    train(true);
+    rest_frozen({parts_.encoder.get()});
   }
-  train(true);
-  rest_frozen({parts_.encoder.get()});
-  const EncoderOutput heard =
-      parts_.encoder->forward(batch.source_audio_BS, batch.source_audio_lens_B);
-  const Losses rows = losses(heard, texts);
-  std::map<std::string, at::Tensor> outputs = {{"loss", sum_of(rows, texts) / count(texts)},
-                                               {"features", heard.features_BTH}};
+  const Losses rows =
+      losses(parts_.encoder->forward(batch.source_audio_BS, batch.source_audio_lens_B), texts);
+  const at::Tensor loss = sum_of(rows, texts) / count(texts);
+  if (!training) return {{"val_loss", loss}};
+  std::map<std::string, at::Tensor> outputs = {{"loss", loss}};
   if (rows.transducer_B.defined()) {
     outputs["transducer_loss"] = weighted(rows.transducer_B, texts) / count(texts);
   }
