@@ -2,8 +2,7 @@
 
     python tests/reference/nemo_asr.py --out tests/reference/data [--case NAME] [--list]
 
-kind=model, name=asr. Random weights, seeded, without dropout and SpecAugment. `options` is {model:
-model_config.yaml with optimizer, trainer}.
+kind=model, name=asr. Random weights, seeded, without dropout and SpecAugment.
 
   input/source_audio,      noise; one row is shorter.
   input/source_audio_lens
