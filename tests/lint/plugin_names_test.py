@@ -15,8 +15,8 @@ FOLDERS = ("include", "foundation", "data", "model", "interop", "training", "con
 # Words of the field, or of files that core reads: of these only the quoted name and kind:name
 # count. Of the last ones only kind:name counts: a type of device, which LibTorch gives, and a key
 # of cuts, manifests and reports.
-WORDS = {"adamw", "bleu", "causal_lm", "cer", "conversations", "csv", "ctc", "cuts", "exact", "hf",
-         "local", "lion", "mlflow", "muon", "sgd", "single", "tensorboard", "transducer",
+WORDS = {"adamw", "asr", "bleu", "causal_lm", "cer", "conversations", "csv", "ctc", "cuts", "exact",
+         "hf", "local", "lion", "mlflow", "muon", "sgd", "single", "tensorboard", "transducer",
          "turn_taking", "wandb", "wer", "whisper"}
 NO_NAMES = {"cuda", "text"}
 
@@ -29,6 +29,7 @@ OTHERS = [
     (r"^core/data/convert/", r"[Mm]oshi"),  # the data format of its fine-tuning
     (r"^core/data/(shar/|streams/source_files)", r'"cuts"'),  # Lhotse's field of a Shar set
     (r"^core/data/(streams|conversations|text)/", r'"conversations"'),  # a key of NeMo, ShareGPT
+    (r"^core/data/(duplex|loader|streams)/", r'"asr"'),  # a task of cuts
     (r"^core/data/loader/change_cuts", r'"cer"'),  # a field of cuts
     (r"^core/training/eval/report/", r'(?i)"(wer|bleu)"'),  # columns of examples
     (r"^core/interop/", r""),  # what other frameworks call our components

@@ -68,9 +68,16 @@ std::string innermost_unit(const std::set<std::string>& units, const std::string
 
 /// Returns the parameters that the block itself registered, including those of spliced children.
 std::vector<NamedTensor> direct_parameters(Block& block) {
+  std::set<std::string> below;
+  block.for_each_block([&](const std::string& path, Block&) { below.insert(path); });
+  below.erase("");
   std::vector<NamedTensor> direct;
   for (NamedTensor& parameter : block.named_parameters()) {
-    if (parameter.name.find('.') == std::string::npos) direct.push_back(std::move(parameter));
+    const std::vector<std::string> above = with_ancestors(parameter.name);
+    const bool is_below = std::any_of(above.begin(), above.end(), [&](const std::string& path) {
+      return below.count(path) != 0;
+    });
+    if (!is_below) direct.push_back(std::move(parameter));
   }
   return direct;
 }
@@ -137,6 +144,8 @@ PlannedModel plan_model(Block& model, const ShardPlan& plan, const MeshShape& me
       for (size_t i = 0; i < plan.rows.size(); ++i) {
         if (row_owns(plan.rows[i], path)) parameter.rows.push_back(i);
       }
+      // Of a block whose names have dots without blocks below it. It needs no row.
+      if (parameter.rows.empty() && direct.name.find('.') != std::string::npos) continue;
       if (!parameter.rows.empty()) place(parameter, direct.name, plan, mesh);
       planned.parameters.push_back(std::move(parameter));
     }

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/foreign_json.h"
+#include "config/load_config.h"
 #include "s2s/nn/weights.h"
 #include "weights/weights_errors.h"
 
@@ -82,5 +83,6 @@ Config parse_json(const std::string& text, const std::string& source) {
 }
 
 Config read_json(const std::string& path) { return to_config(read_json_file(path), path); }
+Config read_yaml(const std::string& path) { return load_config(path); }
 
 }  // namespace s2s

@@ -13,6 +13,7 @@
 #include "speech_recognizer.h"
 #include "speech_recognizer_errors.h"
 #include "speech_recognizer_options.h"
+#include "trained_run.h"
 
 namespace s2s::speech_recognizer {
 namespace {
@@ -80,10 +81,19 @@ Config model_of(const SpeechRecognizerOptions& options, const std::string& path,
   return read_json((fs::path(path) / "config.json").string());
 }
 
-template <DecoderKind kKind>
-std::unique_ptr<Scorer> create(const Config& node, const ScorerContext& context) {
-  const auto options = read_options<SpeechRecognizerOptions>(node, context.path);
-  const std::string path = options.path ? resolve_path(*options.path, context.base_dir) : "";
+/// Errors: [scorer/no-decoder].
+void require_decoder(const RecognizerConfig& config, DecoderKind kind, const std::string& place) {
+  if (kind == DecoderKind::kCtc && config.ctc.num_labels == 0) {
+    throw no_decoder(place, "CTC", "transducer");
+  }
+  if (kind == DecoderKind::kTransducer && !config.transducer.is_there()) {
+    throw no_decoder(place, "transducer", "ctc");
+  }
+}
+
+/// The parts of a model of NeMo or transformers.
+SpeechRecognizer::Parts foreign_parts(const SpeechRecognizerOptions& options, const Config& node,
+                                      const std::string& path, const ScorerContext& context) {
   SpeechRecognizer::Parts parts;
   const std::string place = path.empty() ? context.path + ".model" : path;
   const Config model = model_of(options, path, context.path);
@@ -92,13 +102,6 @@ std::unique_ptr<Scorer> create(const Config& node, const ScorerContext& context)
   if (context.warn && strategy != nullptr && strategy->is_scalar() &&
       !strategy->text().starts_with("greedy")) {
     context.warn(decodes_greedily(place, strategy->text()));
-  }
-  const bool has_transducer = parts.config.transducer.is_there();
-  if (kKind == DecoderKind::kCtc && parts.config.ctc.num_labels == 0) {
-    throw no_decoder(place, "CTC", "transducer");
-  }
-  if (kKind == DecoderKind::kTransducer && !has_transducer) {
-    throw no_decoder(place, "transducer", "ctc");
   }
   BuildContext below = context;
   below.path += ".encoder";
@@ -110,9 +113,24 @@ std::unique_ptr<Scorer> create(const Config& node, const ScorerContext& context)
   parts.encoder = encoder.create(encoder.translate(parts.config.encoder), below);
   parts.tokenizer = tokenizer_of(parts.config, path, context);
   parts.weights_path = path;
+  return parts;
+}
+
+template <DecoderKind kKind>
+std::unique_ptr<Scorer> create(const Config& node, const ScorerContext& context) {
+  const auto options = read_options<SpeechRecognizerOptions>(node, context.path);
+  const std::string path = options.path ? resolve_path(*options.path, context.base_dir) : "";
+  const std::string checkpoint = options.model.is_null() ? checkpoint_of_run(path) : "";
+  SpeechRecognizer::Parts parts = checkpoint.empty() ? foreign_parts(options, node, path, context)
+                                                     : parts_of_run(checkpoint, context);
+  require_decoder(parts.config, kKind, path.empty() ? context.path + ".model" : path);
   parts.batch_size = options.batch_size;
   auto recognizer = std::make_unique<SpeechRecognizer>(std::move(parts), kKind);
-  recognizer->materialize(context.device, at::kFloat, 0);
+  recognizer->materialize(context.device, at::kFloat, 0, /*pretrained=*/checkpoint.empty());
+  if (!checkpoint.empty()) {
+    const NameMap ours = {{{"**", "**"}}, {"ctc.**", "transducer.**"}};  // of a hybrid: one of them
+    load_weights(*recognizer, ours, WeightFiles::open(checkpoint));
+  }
   recognizer->train(false);
   return recognizer;
 }

@@ -4,9 +4,9 @@
 #include <ATen/core/grad_mode.h>
 
 #include "s2s/nn/rows.h"
+#include "s2s/nn/transducer_loss.h"
 #include "s2s/nn/weights.h"
 #include "speech_recognizer.h"
-#include "transducer_loss.h"
 
 namespace s2s::speech_recognizer {
 namespace {
@@ -63,20 +63,26 @@ void add_losses(const at::Tensor& rows_A, const std::vector<std::vector<int64_t>
   }
 }
 
+/// Texts as a loss reads them.
+RecognitionTargets targets_of(const std::vector<std::vector<int64_t>>& texts,
+                              const at::Tensor& frames_A, int64_t blank) {
+  std::vector<FoundLabels> rows;
+  std::vector<int64_t> counts;
+  for (const auto& text : texts) {
+    rows.push_back({text, {}});
+    counts.push_back(static_cast<int64_t>(text.size()));
+  }
+  const at::Device device = frames_A.device();
+  return {rows_of(rows, false).to(device), frames_A, at::tensor(counts, at::kLong).to(device),
+          blank};
+}
+
 void add_ctc_loss(const CtcConfig& ctc, const at::Tensor& logits_ATV, const at::Tensor& lengths_A,
                   const TensorMap& inputs, TensorMap& outputs) {
   const auto texts = texts_of(inputs, ctc.blank, -1);
-  std::vector<int64_t> joined, counts;
-  for (const auto& text : texts) {
-    joined.insert(joined.end(), text.begin(), text.end());
-    counts.push_back(static_cast<int64_t>(text.size()));
-  }
-  const at::Tensor log_TAV = at::log_softmax(logits_ATV, 2).transpose(0, 1);
-  const at::Tensor counts_A = at::tensor(counts, at::kLong);
-  const at::Tensor rows_A =
-      at::ctc_loss(log_TAV.cpu(), at::tensor(joined, at::kLong), lengths_A.to(at::kCPU, at::kLong),
-                   counts_A, ctc.blank, at::Reduction::None, ctc.has_zero_infinity);
-  add_losses(rows_A, texts, ctc.reduction, outputs);
+  add_losses(
+      ctc_loss(logits_ATV, targets_of(texts, lengths_A, ctc.blank), ctc.has_zero_infinity).cpu(),
+      texts, ctc.reduction, outputs);
 }
 
 }  // namespace
@@ -110,8 +116,7 @@ void SpeechRecognizer::add_transducer(const EncoderOutput& heard, const TensorMa
   const bool has_start = given != inputs.end() && labels_AU.size(1) > 0 &&
                          labels_AU.select(1, 0).eq(options.blank_label()).all().item<bool>();
   if (has_start) labels_AU = labels_AU.slice(1, 1);
-  const at::Tensor predictions_AUP =
-      transducer_->predictions(labels_AU, /*begins_with_blank=*/!parts_.config.is_nemo);
+  const at::Tensor predictions_AUP = transducer_->predictions(labels_AU);
   const at::Tensor projected_AUJ = transducer_->project_predictions(predictions_AUP);
   outputs["prediction"] = predictions_AUP;
   outputs["prediction.projected"] = outputs["projected.prediction"] = projected_AUJ;
@@ -120,22 +125,13 @@ void SpeechRecognizer::add_transducer(const EncoderOutput& heard, const TensorMa
   outputs["joint.log_softmax"] = at::log_softmax(joint_ATUV, 3);
   if (inputs.count("labels") == 0) return;
   const auto texts = texts_of(inputs, options.blank_label(), parts_.config.pad);
-  const std::vector<int64_t> lengths = to_vector(heard.lengths_B);
-  std::vector<float> losses;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const auto count = static_cast<int64_t>(texts[i].size()) + 1;
-    const at::Tensor text_1U =
-        at::tensor(texts[i], at::kLong).view({1, -1}).to(frames_ATJ.device());
-    const at::Tensor own_1UJ = transducer_->project_predictions(
-        transducer_->predictions(text_1U, /*begins_with_blank=*/!parts_.config.is_nemo));
-    const at::Tensor frames_1TJ =
-        frames_ATJ[static_cast<int64_t>(i)].narrow(0, 0, lengths[i]).unsqueeze(0);
-    losses.push_back(static_cast<float>(
-        transducer_loss({transducer_->joint(frames_1TJ, own_1UJ).squeeze(0).narrow(1, 0, count),
-                         texts[i], options.blank_label(), parts_.config.loss_durations,
-                         parts_.config.loss_durations.empty() ? 0.0 : parts_.config.sigma})));
-  }
-  const at::Tensor rows_A = at::tensor(losses, at::kFloat);
+  const RecognitionTargets targets = targets_of(texts, heard.lengths_B, options.blank_label());
+  const at::Tensor texts_AUJ =
+      transducer_->project_predictions(transducer_->predictions(targets.labels_AU.clamp_min(0)));
+  const TransducerSteps steps{parts_.config.loss_durations,
+                              parts_.config.loss_durations.empty() ? 0.0 : parts_.config.sigma};
+  const at::Tensor rows_A =
+      transducer_loss(transducer_->joint(frames_ATJ, texts_AUJ), targets, steps).cpu();
   const auto of_ctc = outputs.find("ctc_loss");
   const at::Tensor ctc_loss = of_ctc == outputs.end() ? at::Tensor() : of_ctc->second;
   add_losses(rows_A, texts, parts_.config.reduction, outputs);

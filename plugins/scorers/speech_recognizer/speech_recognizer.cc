@@ -14,23 +14,6 @@
 
 namespace s2s::speech_recognizer {
 
-CtcHead::CtcHead(int64_t width, int64_t num_labels) : width_(width), num_labels_(num_labels) {
-  register_buffer("weight", weight_);
-  register_buffer("bias", bias_);
-  CtcHead::reset_buffers();
-}
-
-CtcHead::~CtcHead() = default;
-
-void CtcHead::reset_buffers() {
-  weight_ = at::zeros({num_labels_, width_, 1}, at::kFloat);
-  bias_ = at::zeros({num_labels_}, at::kFloat);
-}
-
-at::Tensor CtcHead::operator()(const at::Tensor& x_ATH) const {
-  return at::linear(x_ATH, weight_.squeeze(2), bias_);
-}
-
 SpeechRecognizer::SpeechRecognizer(Parts parts, DecoderKind kind)
     : parts_(std::move(parts)), kind_(kind) {
   register_block("", *parts_.encoder);

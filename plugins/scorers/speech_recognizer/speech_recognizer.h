@@ -8,29 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "recognizer_config.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/scorer.h"
 #include "s2s/kinds/tokenizer.h"
+#include "s2s/nn/transducer.h"
+#include "s2s/recognizer_config.h"
 
 namespace s2s::speech_recognizer {
-
-/// NeMo's ConvASRDecoder, transformers' ParakeetEncoderCTCHead.
-class CtcHead : public Block {
- public:
-  CtcHead(int64_t width, int64_t num_labels);
-  ~CtcHead() override;
-  /// [A, T, H] -> [A, T, V], not normalized.
-  at::Tensor operator()(const at::Tensor& x_ATH) const;
-
- protected:
-  void reset_buffers() override;
-
- private:
-  int64_t width_, num_labels_;
-  at::Tensor weight_, bias_;
-};
 
 enum class DecoderKind { kCtc, kTransducer };
 

@@ -7,8 +7,8 @@ namespace s2s::speech_recognizer {
 Error no_model(const std::string& path) {
   return config_error(
       "scorer/no-model",
-      fmt::format("{}.path: not set; expected a .nemo archive of an ASR model, or a "
-                  "folder of Parakeet in Hugging Face's format",
+      fmt::format("{}.path: not set; expected a .nemo archive of an ASR model, a folder of "
+                  "Parakeet in Hugging Face's format, or the folder of a run",
                   path));
 }
 
@@ -17,6 +17,12 @@ Error no_decoder(const std::string& place, const std::string& wanted, const std:
                       fmt::format("{}: the model has no {} decoder; expected one that has; for "
                                   "this one write scoring_asr: {{name: {}, ...}}, or --scorer {}",
                                   place, wanted, other, other));
+}
+
+Error not_a_recognizer(const std::string& checkpoint, const std::string& reason) {
+  return config_error("scorer/not-a-recognizer",
+                      fmt::format("{}: {}; expected a run of a speech recognizer (model.type: asr)",
+                                  checkpoint, reason));
 }
 
 Error cannot_unpack(const std::string& file, const std::string& reason) {

@@ -12,6 +12,8 @@ Error no_model(const std::string& path);
 /// [scorer/no-decoder]: the model has no decoder of this kind.
 Error no_decoder(const std::string& place, const std::string& wanted, const std::string& other);
 /// [scorer/tokenizer-file]: the archive's tokenizer cannot be written for its reader.
+/// A run or checkpoint of another model.
+Error not_a_recognizer(const std::string& checkpoint, const std::string& reason);
 Error cannot_unpack(const std::string& file, const std::string& reason);
 /// A warning, [scorer/greedy]: the file asks for another search than the greedy one.
 std::string decodes_greedily(const std::string& place, const std::string& strategy);

@@ -18,8 +18,8 @@ struct SpeechRecognizerOptions {
   void visit(OptionVisitor& v) {
     v("path", path,
       "a .nemo archive of an EncDecCTCModel, EncDecRNNTModel or hybrid model, the folder of one, "
-      "or "
-      "a folder of ParakeetForCTC, ParakeetForRNNT or ParakeetForTDT");
+      "a folder of ParakeetForCTC, ParakeetForRNNT or ParakeetForTDT, or the folder of a run that "
+      "trained a recognizer (model.type: asr)");
     v("model", model,
       "the configuration of such a model; null: that of `path`. Without a path, weights are "
       "random");

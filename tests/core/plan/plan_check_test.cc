@@ -80,6 +80,23 @@ TEST_CASE("plan check reports parameters without a row, and with two") {
             "'layers.*.down' (rowwise), 'layers.1' (replicate); keep one of them"});
 }
 
+TEST_CASE("a parameter with a dotted name belongs to the row of its block, and needs none") {
+  struct Dotted : s2s::Block {
+    Dotted() { register_parameter("part.weight", weight, {4, 2}, {}); }
+    at::Tensor weight;
+  } head;
+  struct Above : s2s::Block {
+    explicit Above(s2s::Block& block) { register_block("head", block); }
+  } model(head);
+  const ShardPlan plan{{{"head", Style::kReplicate, Layout::kFull, Layout::kFull}}, {}, {}};
+  CHECK(findings(model, plan, on_tensor(2)).empty());
+  const auto planned = s2s::plan_model(model, plan, on_tensor(2).mesh).parameters;
+  REQUIRE(planned.size() == 1);
+  CHECK(planned[0].name == "head.part.weight");
+  CHECK(planned[0].rows == std::vector<size_t>{0});
+  CHECK(findings(model, {}).empty());
+}
+
 TEST_CASE("plan check reports splits and numbers that do not divide, with the sizes that work") {
   PlannedLayers model;
   const Texts texts = findings(model, good_plan(), on_tensor(5));

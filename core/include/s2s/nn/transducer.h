@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,8 @@ struct TransducerOptions {
   /// transformers' limits: a TDT model may stay at a frame, and a text ends after max_symbols steps
   /// for each frame of the batch.
   bool limits_steps = false;
+  bool begins_with_zeros = false;  // a text begins with zeros, not with the blank's embedding
+  double pred_dropout = 0, joint_dropout = 0;  // of training
 
   int64_t num_labels() const { return static_cast<int64_t>(vocabulary.size()) + 1; }
   int64_t blank_label() const { return blank.value_or(num_labels() - 1); }
@@ -65,12 +68,33 @@ struct TransducerOptions {
   }
 };
 
-/// A prediction network, a joint network, and the search. It is not trained: its weights are
-/// buffers, and labels have no gradient.
+/// Whether the weights of a decoder are trained, or buffers.
+enum class DecoderWeights { kFixed, kTrained };
+
+/// The CTC decoder: NeMo's ConvASRDecoder, transformers' ParakeetEncoderCTCHead.
+class CtcHead : public Block {
+ public:
+  CtcHead(int64_t width, int64_t num_labels, DecoderWeights weights = DecoderWeights::kFixed);
+  ~CtcHead() override;
+  /// [A, T, H] -> [A, T, V], not normalized.
+  at::Tensor operator()(const at::Tensor& x_ATH);
+
+ protected:
+  void reset_buffers() override;
+
+ private:
+  int64_t width_, num_labels_;
+  DecoderWeights weights_;
+  at::Tensor weight_, bias_;
+};
+
+/// A prediction network, a joint network, and the search. Labels have no gradient.
 class TransducerDecoder : public Block {
  public:
   /// encoder_dim: D. base_dir: of options.path.
-  TransducerDecoder(TransducerOptions options, int64_t encoder_dim, std::string base_dir);
+  TransducerDecoder(TransducerOptions options, int64_t encoder_dim, std::string base_dir,
+                    DecoderWeights weights = DecoderWeights::kFixed);
+  ~TransducerDecoder() override;
 
   /// The labels of each audio, found side by side. frames [A, T, >= D], of which the last D
   /// channels are read (the encoder's own output follows those of its layers); lengths [A]. Source:
@@ -83,12 +107,12 @@ class TransducerDecoder : public Block {
     return text_of_labels(options_.vocabulary, labels);
   }
 
-  // The networks alone, as training runs them. U labels, P width of the prediction network, J of
-  // the joint network.
+  // The networks alone, as training runs them, with dropout in train mode. U labels, P width of the
+  // prediction network, J of the joint network.
   /// labels [A, U] -> [A, U + 1, P]; first comes the blank's embedding, or zeros.
-  at::Tensor predictions(const at::Tensor& labels_AU, bool begins_with_blank) const;
+  at::Tensor predictions(const at::Tensor& labels_AU);
   at::Tensor project_predictions(const at::Tensor& predictions_AUP) const;
-  at::Tensor project_frames(const at::Tensor& frames_ATD) const;
+  at::Tensor project_frames(const at::Tensor& frames_ATD);
   /// Both projections [A, T, J] and [A, U, J] -> scores [A, T, U, V], durations after the labels.
   at::Tensor joint(const at::Tensor& frames_ATJ, const at::Tensor& predictions_AUJ) const;
 
@@ -113,6 +137,12 @@ class TransducerDecoder : public Block {
   /// Feeds a label [A] to the audios `fed` [A]; undefined: to all.
   void feed(State& state, const at::Tensor& label_A, const at::Tensor& fed_A) const;
   State empty_state(int64_t audios) const;
+  /// The first step of each text; what began it is the blank's embedding or zeros.
+  void begin(State& state, const at::Tensor& length_A) const;
+  using Sizes = std::vector<int64_t>;
+  /// Calls add(name, member, sizes, width of the input) for each weight.
+  void for_each_weight(
+      const std::function<void(const std::string&, at::Tensor&, const Sizes&, int64_t)>& add);
   /// What the prediction network gives for embeddings [A, P], which change the state.
   at::Tensor recur(const at::Tensor& embedded_AP, const at::Tensor& fed_A, State& state) const;
   at::Tensor scores(const at::Tensor& sum) const;
@@ -123,6 +153,7 @@ class TransducerDecoder : public Block {
   TransducerOptions options_;
   int64_t encoder_dim_;
   std::string base_dir_;
+  DecoderWeights weights_;
   at::Tensor embed_, enc_weight_, enc_bias_, pred_weight_, pred_bias_, out_weight_, out_bias_;
   std::vector<LstmLayer> layers_;
 };

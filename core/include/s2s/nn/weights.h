@@ -73,6 +73,9 @@ std::string resolve_path(const std::string& path, const std::string& base_dir);
 /// Parses a JSON file or text as a config tree; values remember their place in `source`.
 Config read_json(const std::string& path);
 Config parse_json(const std::string& text, const std::string& source);
+/// Parses a YAML file, for example a run's config.yaml. Errors: [config/no-file],
+/// [config/unreadable], [config/syntax].
+Config read_yaml(const std::string& path);
 
 /// Copies `tensors` (with checkpoint names) into `ours` (parameters and buffers that have memory),
 /// using `names`. Values are cast to the destination's dtype. `source` names the file or folder in

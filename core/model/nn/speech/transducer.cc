@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -20,48 +21,96 @@ at::Tensor kept(const at::Tensor& fed_A, const at::Tensor& changed, const at::Te
   return fed_A.defined() ? at::where(fed_A.unsqueeze(1), changed, old) : changed;
 }
 
+/// As torch's layers begin whose input is so wide.
+Init uniform_init(int64_t width) {
+  return {Init::Kind::kUniform, 1 / std::sqrt(static_cast<double>(width))};
+}
+
+/// Tells a parallel strategy that the block's parameters are read.
+void use_weights(Block& block) {
+  if (block.hooks() != nullptr) block.hooks()->use(block);
+}
+
+at::Tensor dropped(const at::Tensor& x, double share, const Block& block) {
+  return share > 0 && block.is_training() ? at::dropout(x, share, true) : x;
+}
+
 }  // namespace
 
+CtcHead::CtcHead(int64_t width, int64_t num_labels, DecoderWeights weights)
+    : width_(width), num_labels_(num_labels), weights_(weights) {
+  if (weights == DecoderWeights::kTrained) {
+    const auto both = static_cast<double>(width + num_labels);
+    register_parameter("weight", weight_, {num_labels, width, 1},
+                       {Init::Kind::kUniform, std::sqrt(6 / both)});
+    register_parameter("bias", bias_, {num_labels}, uniform_init(width));
+    return;
+  }
+  register_buffer("weight", weight_);
+  register_buffer("bias", bias_);
+  CtcHead::reset_buffers();
+}
+
+CtcHead::~CtcHead() = default;
+
+void CtcHead::reset_buffers() {
+  if (weights_ == DecoderWeights::kTrained) return;
+  weight_ = at::zeros({num_labels_, width_, 1}, at::kFloat);
+  bias_ = at::zeros({num_labels_}, at::kFloat);
+}
+
+at::Tensor CtcHead::operator()(const at::Tensor& x_ATH) {
+  use_weights(*this);
+  return at::linear(x_ATH.to(weight_.scalar_type()), weight_.squeeze(2), bias_);
+}
+
 TransducerDecoder::TransducerDecoder(TransducerOptions options, int64_t encoder_dim,
-                                     std::string base_dir)
+                                     std::string base_dir, DecoderWeights weights)
     : options_(std::move(options)),
       encoder_dim_(encoder_dim),
       base_dir_(std::move(base_dir)),
+      weights_(weights),
       layers_(static_cast<size_t>(options_.pred_rnn_layers)) {
-  register_buffer("embed.weight", embed_);
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    const std::string layer = "_l" + std::to_string(i);
-    register_buffer("lstm.weight_ih" + layer, layers_[i].weight_ih);
-    register_buffer("lstm.weight_hh" + layer, layers_[i].weight_hh);
-    register_buffer("lstm.bias_ih" + layer, layers_[i].bias_ih);
-    register_buffer("lstm.bias_hh" + layer, layers_[i].bias_hh);
-  }
-  register_buffer("enc.weight", enc_weight_);
-  register_buffer("enc.bias", enc_bias_);
-  register_buffer("pred.weight", pred_weight_);
-  register_buffer("pred.bias", pred_bias_);
-  register_buffer("out.weight", out_weight_);
-  register_buffer("out.bias", out_bias_);
+  for_each_weight(
+      [&](const std::string& name, at::Tensor& member, const Sizes& sizes, int64_t width) {
+        if (weights_ == DecoderWeights::kFixed) {
+          register_buffer(name, member);
+        } else if (width == 0) {
+          register_parameter(name, member, sizes, {Init::Kind::kNormal, 1.0});
+        } else {
+          register_parameter(name, member, sizes, uniform_init(width));
+        }
+      });
 }
 
-void TransducerDecoder::reset_buffers() {
+TransducerDecoder::~TransducerDecoder() = default;
+
+void TransducerDecoder::for_each_weight(
+    const std::function<void(const std::string&, at::Tensor&, const Sizes&, int64_t)>& add) {
   const int64_t num_labels = options_.num_labels();
   const auto num_outputs = num_labels + static_cast<int64_t>(options_.durations.size());
   const int64_t pred = options_.pred_hidden, joint = options_.joint_hidden;
-  const at::TensorOptions type(at::kFloat);
-  embed_ = at::zeros({num_labels, pred}, type);
-  for (LstmLayer& layer : layers_) {
-    layer.weight_ih = at::zeros({4 * pred, pred}, type);
-    layer.weight_hh = at::zeros({4 * pred, pred}, type);
-    layer.bias_ih = at::zeros({4 * pred}, type);
-    layer.bias_hh = at::zeros({4 * pred}, type);
+  add("embed.weight", embed_, {num_labels, pred}, 0);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const std::string layer = "_l" + std::to_string(i);
+    add("lstm.weight_ih" + layer, layers_[i].weight_ih, {4 * pred, pred}, pred);
+    add("lstm.weight_hh" + layer, layers_[i].weight_hh, {4 * pred, pred}, pred);
+    add("lstm.bias_ih" + layer, layers_[i].bias_ih, {4 * pred}, pred);
+    add("lstm.bias_hh" + layer, layers_[i].bias_hh, {4 * pred}, pred);
   }
-  enc_weight_ = at::zeros({joint, encoder_dim_}, type);
-  enc_bias_ = at::zeros({joint}, type);
-  pred_weight_ = at::zeros({joint, pred}, type);
-  pred_bias_ = at::zeros({joint}, type);
-  out_weight_ = at::zeros({num_outputs, joint}, type);
-  out_bias_ = at::zeros({num_outputs}, type);
+  add("enc.weight", enc_weight_, {joint, encoder_dim_}, encoder_dim_);
+  add("enc.bias", enc_bias_, {joint}, encoder_dim_);
+  add("pred.weight", pred_weight_, {joint, pred}, pred);
+  add("pred.bias", pred_bias_, {joint}, pred);
+  add("out.weight", out_weight_, {num_outputs, joint}, joint);
+  add("out.bias", out_bias_, {num_outputs}, joint);
+}
+
+void TransducerDecoder::reset_buffers() {
+  if (weights_ == DecoderWeights::kTrained) return;
+  for_each_weight([](const std::string&, at::Tensor& member, const Sizes& sizes, int64_t) {
+    member = at::zeros(sizes, at::kFloat);
+  });
 }
 
 NameMap TransducerDecoder::names(const std::string& ours, const std::string& theirs,
@@ -109,17 +158,36 @@ void TransducerDecoder::feed(State& state, const at::Tensor& label_A,
            state.joint_AJ);
 }
 
+namespace {
+
+/// A step of an LSTM: its output [A, P]; the cell's state changes. Not at::lstm_cell: not every
+/// device has its fused kernel.
+at::Tensor lstm_output(const at::Tensor& gates_AG, at::Tensor& c_AP) {
+  const std::vector<at::Tensor> gates = gates_AG.chunk(4, 1);
+  c_AP = gates[1].sigmoid() * c_AP + gates[0].sigmoid() * gates[2].tanh();
+  return gates[3].sigmoid() * c_AP.tanh();
+}
+
+}  // namespace
+
+void TransducerDecoder::begin(State& state, const at::Tensor& length_A) const {
+  if (!options_.begins_with_zeros) {
+    feed(state, at::full_like(length_A, options_.blank_label()), {});
+    return;
+  }
+  const at::Tensor zero_AP = at::zeros({length_A.size(0), options_.pred_hidden}, embed_.options());
+  state.joint_AJ = project_predictions(recur(zero_AP, {}, state));
+}
+
 at::Tensor TransducerDecoder::recur(const at::Tensor& embedded_AP, const at::Tensor& fed_A,
                                     State& state) const {
   at::Tensor x_AP = embedded_AP;
   for (size_t i = 0; i < layers_.size(); ++i) {
     const LstmLayer& layer = layers_[i];
-    // Not at::lstm_cell: not every device has its fused kernel.
-    const at::Tensor gates_AG = at::linear(x_AP, layer.weight_ih, layer.bias_ih) +
-                                at::linear(state.h[i], layer.weight_hh, layer.bias_hh);
-    const std::vector<at::Tensor> gates = gates_AG.chunk(4, 1);
-    const at::Tensor c_AP = gates[1].sigmoid() * state.c[i] + gates[0].sigmoid() * gates[2].tanh();
-    x_AP = gates[3].sigmoid() * c_AP.tanh();
+    at::Tensor c_AP = state.c[i];
+    x_AP = lstm_output(at::linear(x_AP, layer.weight_ih, layer.bias_ih) +
+                           at::linear(state.h[i], layer.weight_hh, layer.bias_hh),
+                       c_AP);
     state.h[i] = kept(fed_A, x_AP, state.h[i]);
     state.c[i] = kept(fed_A, c_AP, state.c[i]);
   }
@@ -140,7 +208,7 @@ at::Tensor TransducerDecoder::scores(const at::Tensor& sum) const {
     S2S_ASSERT(options_.activation == "relu", "the joint network has a known activation");
     active = at::relu(sum);
   }
-  return at::linear(active, out_weight_, out_bias_);
+  return at::linear(dropped(active, options_.joint_dropout, *this), out_weight_, out_bias_);
 }
 
 /// Of each audio: its label, whether that is none, and by how many frames it goes on.
@@ -186,7 +254,7 @@ std::vector<FoundLabels> TransducerDecoder::search(const at::Tensor& frames_ATD,
   const at::Tensor joint_ATJ = project_frames(frames_ATD);
   const at::Tensor length_A = lengths_A.to(joint_ATJ.device(), at::kLong);
   State state = empty_state(audios);
-  feed(state, at::full_like(length_A, options_.blank_label()), {});  // it begins a text
+  begin(state, length_A);
   at::Tensor frame_A = at::zeros_like(length_A), count_A = at::zeros_like(length_A);
   std::vector<at::Tensor> labels, frames;  // [A] of each step; -1: no label
   const int64_t most = options_.limits_steps ? options_.max_symbols * joint_ATJ.size(1) - 1
@@ -224,27 +292,35 @@ std::vector<std::vector<int64_t>> TransducerDecoder::labels(const at::Tensor& fr
   return found;
 }
 
-at::Tensor TransducerDecoder::predictions(const at::Tensor& labels_AU,
-                                          bool begins_with_blank) const {
+at::Tensor TransducerDecoder::predictions(const at::Tensor& labels_AU) {
+  use_weights(*this);
   const at::Tensor embedded_AUP = at::embedding(embed_, labels_AU);
   const int64_t audios = labels_AU.size(0), width = options_.pred_hidden;
   const at::Tensor first_A1P =
-      begins_with_blank ? embed_.select(0, options_.blank_label()).expand({audios, 1, width})
-                        : embed_.new_zeros({audios, 1, width});
-  const at::Tensor all_AUP = at::cat({first_A1P, embedded_AUP}, 1);
-  State state = empty_state(audios);
-  std::vector<at::Tensor> outputs;
-  for (int64_t u = 0; u < all_AUP.size(1); ++u) {
-    outputs.push_back(recur(all_AUP.select(1, u), {}, state));
+      options_.begins_with_zeros
+          ? embed_.new_zeros({audios, 1, width})
+          : embed_.select(0, options_.blank_label()).expand({audios, 1, width});
+  at::Tensor x_AUP = at::cat({first_A1P, embedded_AUP}, 1);
+  for (const LstmLayer& layer : layers_) {
+    const at::Tensor given_AUG = at::linear(x_AUP, layer.weight_ih, layer.bias_ih);
+    at::Tensor h_AP = x_AUP.new_zeros({audios, width}), c_AP = h_AP;
+    std::vector<at::Tensor> outputs;
+    for (int64_t u = 0; u < given_AUG.size(1); ++u) {
+      h_AP = lstm_output(given_AUG.select(1, u) + at::linear(h_AP, layer.weight_hh, layer.bias_hh),
+                         c_AP);
+      outputs.push_back(h_AP);
+    }
+    x_AUP = dropped(at::stack(outputs, 1), options_.pred_dropout, *this);
   }
-  return at::stack(outputs, 1);
+  return x_AUP;
 }
 
 at::Tensor TransducerDecoder::project_predictions(const at::Tensor& predictions_AUP) const {
   return at::linear(predictions_AUP, pred_weight_, pred_bias_);
 }
 
-at::Tensor TransducerDecoder::project_frames(const at::Tensor& frames_ATD) const {
+at::Tensor TransducerDecoder::project_frames(const at::Tensor& frames_ATD) {
+  use_weights(*this);
   const at::Tensor own_ATD = frames_ATD.narrow(2, frames_ATD.size(2) - encoder_dim_, encoder_dim_);
   return at::linear(own_ATD.to(enc_weight_.scalar_type()), enc_weight_, enc_bias_);
 }

@@ -1,10 +1,10 @@
-#include "recognizer_config.h"
+#include "s2s/recognizer_config.h"
 
 #include <initializer_list>
 
 #include "s2s/nn/weights.h"
 
-namespace s2s::speech_recognizer {
+namespace s2s {
 namespace {
 
 std::string text_or_null(const Config* node) {
@@ -34,6 +34,10 @@ class Reader {
       if (find(path) != nullptr) return number(path, fallback);
     }
     return fallback;
+  }
+  double share(const std::string& path, double fallback) const {
+    const Config* const node = find(path);
+    return node == nullptr ? fallback : node->as_double(place_ + "." + path);
   }
   std::vector<std::string> texts(const std::string& path) const {
     std::vector<std::string> texts;
@@ -101,7 +105,8 @@ CtcConfig nemo_ctc(const Reader& reader, const std::string& block, const std::st
   if (ctc.num_labels < 2) reader.refuse(block + ".vocabulary", "the labels");
   ctc.blank = ctc.num_labels - 1;
   ctc.prefix = prefix + "decoder_layers.0.";
-  ctc.reduction = reader.reduction("ctc_reduction", "mean_batch");
+  ctc.reduction = reader.reduction(block == "decoder" ? "ctc_reduction" : "aux_ctc.ctc_reduction",
+                                   "mean_batch");
   return ctc;
 }
 
@@ -132,6 +137,9 @@ TransducerOptions nemo_transducer(const Reader& reader) {
   reader.only("decoder.prednet.rnn_hidden_size",
               {"-1", std::to_string(options.pred_hidden).c_str()});
   options.pred_rnn_layers = reader.number("decoder.prednet.pred_rnn_layers", 1);
+  options.begins_with_zeros = true;
+  options.pred_dropout = reader.share("decoder.prednet.dropout", 0);
+  options.joint_dropout = reader.share("joint.jointnet.dropout", 0);
   options.joint_hidden =
       reader.first_number({"joint.jointnet.joint_hidden", "model_defaults.joint_hidden"}, 640);
   reader.only("joint.jointnet.activation", {"relu", "sigmoid", "tanh"});
@@ -157,8 +165,7 @@ RecognizerConfig read_nemo(const Reader& reader) {
     found.vocabulary = found.transducer.vocabulary;
     if (reader.find("aux_ctc.decoder") != nullptr) {
       std::vector<std::string> own = found.vocabulary;
-      const Config* const weight = reader.find("aux_ctc.ctc_loss_weight");
-      found.ctc_weight = weight == nullptr ? 0.5 : weight->as_double("aux_ctc.ctc_loss_weight");
+      found.ctc_weight = reader.share("aux_ctc.ctc_loss_weight", 0.5);
       found.ctc = nemo_ctc(reader, "aux_ctc.decoder", "ctc_decoder.", own);
     }
   } else {
@@ -166,9 +173,8 @@ RecognizerConfig read_nemo(const Reader& reader) {
   }
   found.reduction = reader.reduction("rnnt_reduction", "mean_batch");
   found.loss_durations = found.transducer.durations;
-  if (const Config* const sigma = reader.find("loss.tdt_kwargs.sigma")) {
-    found.sigma = sigma->as_double("loss.tdt_kwargs.sigma");
-  }
+  found.sigma = reader.share("loss.tdt_kwargs.sigma", 0);
+  found.omega = reader.share("loss.tdt_kwargs.omega", 0);
   const Config* const file = reader.find("tokenizer.model_path");
   const bool is_bpe = text_or_null(reader.find("tokenizer.type")) == "bpe";
   if (is_bpe && file != nullptr) {
@@ -219,6 +225,21 @@ RecognizerConfig read_parakeet(const Config& foreign, const Reader& reader,
 
 }  // namespace
 
+TransducerOptions TrainedTransducerOptions::networks(int64_t num_labels) const {
+  TransducerOptions options;
+  options.vocabulary.resize(static_cast<size_t>(num_labels));
+  options.durations = durations;
+  options.pred_hidden = pred_hidden;
+  options.pred_rnn_layers = pred_rnn_layers;
+  options.joint_hidden = joint_hidden;
+  options.max_symbols = max_symbols;
+  options.activation = activation;
+  options.pred_dropout = pred_dropout;
+  options.joint_dropout = joint_dropout;
+  options.begins_with_zeros = true;
+  return options;
+}
+
 RecognizerConfig read_recognizer(const Config& foreign, const std::string& place) {
   const Reader reader(foreign, place);
   const Config* const type = reader.find("model_type");
@@ -227,4 +248,4 @@ RecognizerConfig read_recognizer(const Config& foreign, const std::string& place
   return read_parakeet(foreign, reader, type->text());
 }
 
-}  // namespace s2s::speech_recognizer
+}  // namespace s2s
