@@ -54,8 +54,8 @@ def ids_of(kind) -> dict:
 
 
 def generation(kind, **more) -> dict:
-    """A generation_config.json. With `plain`, timestamps are suppressed: trained models do not write
-    them unless they are asked for."""
+    """A generation_config.json. With `plain`, timestamps are suppressed: trained models write none
+    unless they are asked for."""
     ids = ids_of(kind)
     options = {
         "decoder_start_token_id": ids["<|startoftranscript|>"], "bos_token_id": len(PIECES),

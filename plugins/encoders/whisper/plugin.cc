@@ -40,7 +40,7 @@ std::unique_ptr<Whisper> encoder_of(Config model, const BuildContext& context) {
   return std::make_unique<Whisper>(options, context.path, "");
 }
 
-/// The tokenizer of a folder, if it has the texts that the model's ids stand for.
+/// The tokenizer of a folder, if its special tokens have the ids of the model's.
 std::unique_ptr<Tokenizer> tokenizer_of(const std::string& folder, const GenerationConfig& config,
                                         const BuildContext& context) {
   Config node = Config::map();

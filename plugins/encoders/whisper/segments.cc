@@ -55,20 +55,20 @@ std::vector<int64_t> first_frames(const at::Tensor& cost_UT) {
 }  // namespace
 
 WindowSegments window_segments(const std::vector<int64_t>& ids, const GenerationConfig& config,
-                               const WindowPlace& place) {
-  const double offset_s = static_cast<double>(place.begin) * place.frame_s / 2;
+                               const WindowSpan& span) {
+  const double offset_s = static_cast<double>(span.begin) * span.frame_s / 2;
   const auto position = [&](size_t i) { return ids[i] - config.first_timestamp(); };
   const auto is_time = [&](size_t i) { return config.is_timestamp(ids[i]); };
-  const auto time_of = [&](int64_t p) { return offset_s + static_cast<double>(p) * place.frame_s; };
+  const auto time_of = [&](int64_t p) { return offset_s + static_cast<double>(p) * span.frame_s; };
   std::vector<size_t> ends;
   for (size_t i = 0; i + 1 < ids.size(); ++i) {
     if (is_time(i) && is_time(i + 1)) ends.push_back(i + 1);
   }
   WindowSegments found;
-  found.advance = place.length;
+  found.advance = span.length;
   const size_t size = ids.size();
   if (ends.empty()) {
-    int64_t last = place.length / 2;
+    int64_t last = span.length / 2;
     for (size_t i = size; i-- > 0;) {
       if (!is_time(i)) continue;
       if (position(i) != 0) last = position(i);

@@ -18,7 +18,7 @@ struct Segment {
 };
 
 /// A window of a clip, in mel frames, two of which are a frame of the encoder.
-struct WindowPlace {
+struct WindowSpan {
   int64_t begin = 0;      // of the clip
   int64_t length = 0;     // that the clip fills
   double frame_s = 0.02;  // length of an encoder's frame, which a timestamp counts
@@ -32,7 +32,7 @@ struct WindowSegments {
 };
 /// Source: transformers' WhisperGenerationMixin._retrieve_segment.
 WindowSegments window_segments(const std::vector<int64_t>& ids, const GenerationConfig& config,
-                               const WindowPlace& place);
+                               const WindowSpan& span);
 
 /// The time of each of `count` ids of a window, in seconds from its begin, from the weights [A, U,
 /// T] of all but the last id. mel_frames: from the window's begin to the clip's end; what comes

@@ -43,7 +43,7 @@ class TextDecoder : public Block {
   explicit TextDecoder(const DecoderOptions& options);
   ~TextDecoder() override;
 
-  /// Memory of rows that hear these frames [B, T, H] and have written nothing.
+  /// Memory of rows that have written nothing, of these frames [B, T, H].
   DecoderMemory listen(const at::Tensor& frames_BTH);
   /// ids [B, U] that follow those in the memory -> scores [B, U, V] of the next ones. With
   /// `weights` also how much each id attends to each frame, [B, A, U, T] in the order of `heads`.

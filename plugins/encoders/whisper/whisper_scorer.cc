@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "s2s/data/resample.h"
-#include "s2s/foreign_text.h"
+#include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 #include "s2s/scores/texts.h"
 #include "window_search.h"
@@ -33,25 +33,33 @@ std::unique_ptr<WeightSource> WhisperScorer::initial_values() {
   return weight_source(*this, checkpoint_names(), WeightFiles::open(parts_.weights_path));
 }
 
-WhisperScorer::Clip WhisperScorer::heard(const at::Tensor& samples_S) {
+WhisperScorer::Clip WhisperScorer::clip_of(const at::Tensor& samples_S) const {
   const WhisperOptions& options = parts_.encoder->options();
-  const WhisperFeatures& features = parts_.encoder->features();
-  const at::Device device = named_buffers().front().tensor->device();
   const int64_t size = samples_S.numel(), window = options.window_frames();
-  const at::Tensor audio_1S = samples_S.unsqueeze(0).to(device);
-  const at::Tensor length_1 = at::tensor({size}, at::kLong).to(device);
   Clip clip;
-  clip.mel_FM = (size <= options.window_samples() ? features.windows(audio_1S, length_1, window)
-                                                  : features(audio_1S, length_1))
-                    .squeeze(0);
-  clip.audio_frames = std::min(features.frames(size), clip.mel_FM.size(1));
-  clip.with_timestamps = clip.mel_FM.size(1) > window || parts_.return_timestamps ||
-                         parts_.generation.return_timestamps;
+  clip.samples_S = samples_S;
+  clip.mel_frames = size <= options.window_samples() ? window : size / options.hop_length;
+  clip.audio_frames = std::min(parts_.encoder->features().frames(size), clip.mel_frames);
+  clip.with_timestamps =
+      clip.mel_frames > window || parts_.return_timestamps || parts_.generation.return_timestamps;
   clip.prompt = parts_.generation.prompt(clip.with_timestamps);
   return clip;
 }
 
-at::Tensor WhisperScorer::next_window(const Clip& clip) const {
+/// A short clip is padded to a window first; the loudest frame of all counts. [F, M].
+at::Tensor WhisperScorer::features_of(const Clip& clip) {
+  const WhisperFeatures& features = parts_.encoder->features();
+  const int64_t size = clip.samples_S.numel(), window = parts_.encoder->options().window_frames();
+  const at::Device device = named_buffers().front().tensor->device();
+  const at::Tensor audio_1S = clip.samples_S.unsqueeze(0).to(device);
+  const at::Tensor length_1 = at::tensor({size}, at::kLong).to(device);
+  const bool is_short = size <= parts_.encoder->options().window_samples();
+  return (is_short ? features.windows(audio_1S, length_1, window) : features(audio_1S, length_1))
+      .squeeze(0);
+}
+
+at::Tensor WhisperScorer::next_window(Clip& clip) {
+  if (!clip.mel_FM.defined()) clip.mel_FM = features_of(clip);
   const int64_t window = parts_.encoder->options().window_frames();
   const at::Tensor mel_FM = clip.mel_FM.slice(1, clip.next, clip.next + window);
   return at::constant_pad_nd(mel_FM, {0, window - mel_FM.size(1)});
@@ -91,7 +99,7 @@ void WhisperScorer::recognize_windows(const std::vector<Clip*>& clips, bool with
   const GenerationConfig& generation = parts_.generation;
   const double frame_s = 1 / parts_.encoder->frame_rate_hz();
   std::vector<at::Tensor> windows;
-  for (const Clip* clip : clips) windows.push_back(next_window(*clip));
+  for (Clip* clip : clips) windows.push_back(next_window(*clip));
   const at::Tensor frames_BTH = parts_.encoder->encode(at::stack(windows));
   detect(clips, frames_BTH);
   std::vector<std::vector<int64_t>> prompts;
@@ -106,9 +114,9 @@ void WhisperScorer::recognize_windows(const std::vector<Clip*>& clips, bool with
       decoder_, frames_BTH, prompts, limits, {generation, clips.front()->with_timestamps, aligns});
   for (size_t i = 0; i < clips.size(); ++i) {
     Clip& clip = *clips[i];
-    const int64_t length = std::min(clip.mel_FM.size(1) - clip.next, options.window_frames());
-    const WindowPlace place{clip.next, length, frame_s};
-    WindowSegments found = window_segments(texts[i].ids, generation, place);
+    const int64_t length = std::min(clip.mel_frames - clip.next, options.window_frames());
+    const WindowSpan span{clip.next, length, frame_s};
+    WindowSegments found = window_segments(texts[i].ids, generation, span);
     const std::vector<double> times =
         id_times(texts[i].weights_AUT, texts[i].ids.size(), clip.audio_frames - clip.next,
                  generation.median_filter_width, frame_s);
@@ -125,6 +133,7 @@ void WhisperScorer::recognize_windows(const std::vector<Clip*>& clips, bool with
     // A model that writes timestamps unasked may stay where it is for ever.
     clip.next += found.advance > 0 ? found.advance : length;
     ++clip.num_windows;
+    if (!clip.is_open()) clip.mel_FM.reset();
   }
 }
 
@@ -179,7 +188,7 @@ std::vector<Transcript> WhisperScorer::transcripts(const std::vector<AudioClip>&
     const int64_t rate = clips[i].sample_rate_hz;
     Resampler& resampler =
         resamplers.try_emplace(rate, rate, parts_.encoder->sample_rate_hz()).first->second;
-    spoken.push_back(heard(resampler(samples_S)));
+    spoken.push_back(clip_of(resampler(samples_S)));
     places.push_back(i);
   }
   recognize(spoken, with_times);
@@ -216,11 +225,12 @@ std::map<std::string, at::Tensor> WhisperScorer::reference_outputs(
     if (name.starts_with(prefix)) weights[name.substr(prefix.size())] = tensor;
   }
   load_weights(*this, checkpoint_names(), weights, "the reference file");
-  const at::Tensor audio_BS = inputs.at("audio"), lengths_B = inputs.at("lengths").cpu();
+  const at::Tensor audio_BS = inputs.at("audio");
+  const std::vector<int64_t> lengths = to_vector(inputs.at("lengths"));
   std::vector<Clip> clips;
   std::vector<at::Tensor> windows;
   for (int64_t b = 0; b < audio_BS.size(0); ++b) {
-    clips.push_back(heard(audio_BS[b].narrow(0, 0, lengths_B[b].item<int64_t>())));
+    clips.push_back(clip_of(audio_BS[b].narrow(0, 0, lengths[static_cast<size_t>(b)])));
     windows.push_back(next_window(clips.back()));
   }
   TensorMap outputs;

@@ -49,7 +49,9 @@ class WhisperScorer : public Scorer, public Block, public RunsReferences {
  private:
   /// What is known of a clip.
   struct Clip {
-    at::Tensor mel_FM;         // of one window or more
+    at::Tensor samples_S;      // on the CPU
+    at::Tensor mel_FM;         // from its first window to its last
+    int64_t mel_frames = 0;    // one window or more
     int64_t audio_frames = 0;  // mel frames that the audio fills
     int64_t next = 0;          // mel frame where the next window begins
     int64_t num_windows = 0;   // that were recognized
@@ -59,13 +61,14 @@ class WhisperScorer : public Scorer, public Block, public RunsReferences {
     std::vector<double> begins;     // of the windows of the ids, in seconds
     std::vector<Segment> segments;  // their ids count from the clip's first one
 
-    bool is_open() const { return next < mel_FM.size(1); }
+    bool is_open() const { return next < mel_frames; }
   };
 
   NameMap checkpoint_names() const;
-  Clip heard(const at::Tensor& samples_S);
+  Clip clip_of(const at::Tensor& samples_S) const;
   /// The clip's next window, zeros after its end. [F, M].
-  at::Tensor next_window(const Clip& clip) const;
+  at::Tensor next_window(Clip& clip);
+  at::Tensor features_of(const Clip& clip);
   void recognize(std::vector<Clip>& clips, bool with_times);
   void recognize_windows(const std::vector<Clip*>& clips, bool with_times);
   void detect(const std::vector<Clip*>& clips, const at::Tensor& frames_BTH);
