@@ -22,21 +22,26 @@ std::unique_ptr<Encoder> create(const Config& node, const BuildContext& context)
   return std::make_unique<Whisper>(options, context.path, options.path.value_or(""));
 }
 
-/// config.json of the folder, with its other files as blocks.
+/// config.json of the folder, with generation_config.json as a block.
 Config model_at(const fs::path& folder) {
   Config model = read_json((folder / "config.json").string());
   model["generation_config"] = read_json((folder / "generation_config.json").string());
-  model["preprocessor"] = read_json((folder / "preprocessor_config.json").string());
   return model;
 }
 
-std::unique_ptr<Whisper> encoder_of(Config model, const BuildContext& context) {
+/// The encoder of a folder or, without one, of the option `model`. The scorer loads its weights.
+std::unique_ptr<Whisper> encoder_of(const Config& node, Config model, const BuildContext& context) {
   model.erase("generation_config");
+  Config keys = Config::map();
+  if (const Config* const path = node.find("path")) keys["path"] = *path;
+  const bool has_model = node.find("model") != nullptr && !node.find("model")->is_null();
+  const Config config =
+      has_model ? whisper_from_hf(model) : with_encoder_folder(keys, context, whisper_from_hf);
   WhisperOptions options;
   Findings findings;
-  OptionReader(whisper_from_hf(model), context.path + ".model", findings).read(options);
+  OptionReader(config, context.path, findings).read(options);
   findings.throw_if_any();
-  check(options, context.path + ".model");
+  check(options, context.path);
   return std::make_unique<Whisper>(options, context.path, "");
 }
 
@@ -76,7 +81,7 @@ std::unique_ptr<Scorer> create_scorer(const Config& node, const ScorerContext& c
   const std::string place = folder.empty() ? context.path + ".model" : folder;
   require_class(model, place + "/config.json");
   WhisperScorer::Parts parts;
-  parts.encoder = encoder_of(model, context);
+  parts.encoder = encoder_of(node, model, context);
   parts.decoder = read_decoder(model, place + "/config.json");
   parts.generation =
       read_generation(model, place, options.language.value_or(""), options.task.value_or(""));
