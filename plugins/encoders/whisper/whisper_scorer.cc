@@ -9,7 +9,6 @@
 #include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 #include "s2s/scores/texts.h"
-#include "window_search.h"
 
 namespace s2s::whisper {
 
@@ -95,9 +94,7 @@ void WhisperScorer::detect(const std::vector<Clip*>& clips, const at::Tensor& fr
 }
 
 void WhisperScorer::recognize_windows(const std::vector<Clip*>& clips, bool with_times) {
-  const WhisperOptions& options = parts_.encoder->options();
   const GenerationConfig& generation = parts_.generation;
-  const double frame_s = 1 / parts_.encoder->frame_rate_hz();
   std::vector<at::Tensor> windows;
   for (Clip* clip : clips) windows.push_back(next_window(*clip));
   const at::Tensor frames_BTH = parts_.encoder->encode(at::stack(windows));
@@ -112,29 +109,33 @@ void WhisperScorer::recognize_windows(const std::vector<Clip*>& clips, bool with
   const bool aligns = with_times && !generation.alignment_heads.empty();
   const std::vector<WindowText> texts = write_windows(
       decoder_, frames_BTH, prompts, limits, {generation, clips.front()->with_timestamps, aligns});
-  for (size_t i = 0; i < clips.size(); ++i) {
-    Clip& clip = *clips[i];
-    const int64_t length = std::min(clip.mel_frames - clip.next, options.window_frames());
-    const WindowSpan span{clip.next, length, frame_s};
-    WindowSegments found = window_segments(texts[i].ids, generation, span);
-    const std::vector<double> times =
-        id_times(texts[i].weights_AUT, texts[i].ids.size(), clip.audio_frames - clip.next,
-                 generation.median_filter_width, frame_s);
-    const double begin_s = static_cast<double>(clip.next) * frame_s / 2;
-    for (Segment& segment : found.segments) {
-      const size_t first = clip.ids.size();
-      for (size_t k = segment.begin; k < segment.end; ++k) {
-        clip.ids.push_back(texts[i].ids[k]);
-        clip.times.push_back(begin_s + times[k]);
-        clip.begins.push_back(begin_s);
-      }
-      clip.segments.push_back({segment.start_s, segment.end_s, first, clip.ids.size()});
+  for (size_t i = 0; i < clips.size(); ++i) add_window(texts[i], *clips[i]);
+}
+
+/// Adds the segments of the clip's next window, and goes on.
+void WhisperScorer::add_window(const WindowText& text, Clip& clip) {
+  const double frame_s = 1 / parts_.encoder->frame_rate_hz();
+  const int64_t window = parts_.encoder->options().window_frames();
+  const int64_t length = std::min(clip.mel_frames - clip.next, window);
+  const WindowSegments found =
+      window_segments(text.ids, parts_.generation, {clip.next, length, frame_s});
+  const std::vector<double> times =
+      id_times(text.weights_AUT, text.ids.size(), clip.audio_frames - clip.next,
+               parts_.generation.median_filter_width, frame_s);
+  const double begin_s = static_cast<double>(clip.next) * frame_s / 2;
+  for (const Segment& segment : found.segments) {
+    const size_t first = clip.ids.size();
+    for (size_t k = segment.begin; k < segment.end; ++k) {
+      clip.ids.push_back(text.ids[k]);
+      clip.times.push_back(begin_s + times[k]);
+      clip.begins.push_back(begin_s);
     }
-    // A model that writes timestamps unasked may stay where it is for ever.
-    clip.next += found.advance > 0 ? found.advance : length;
-    ++clip.num_windows;
-    if (!clip.is_open()) clip.mel_FM.reset();
+    clip.segments.push_back({segment.start_s, segment.end_s, first, clip.ids.size()});
   }
+  // A model that writes timestamps unasked may stay where it is for ever.
+  clip.next += found.advance > 0 ? found.advance : length;
+  ++clip.num_windows;
+  if (!clip.is_open()) clip.mel_FM.reset();
 }
 
 std::string WhisperScorer::text_of(const std::vector<int64_t>& ids) const {

@@ -14,6 +14,7 @@
 #include "segments.h"
 #include "text_decoder.h"
 #include "whisper.h"
+#include "window_search.h"
 
 namespace s2s::whisper {
 
@@ -71,6 +72,7 @@ class WhisperScorer : public Scorer, public Block, public RunsReferences {
   at::Tensor features_of(const Clip& clip);
   void recognize(std::vector<Clip>& clips, bool with_times);
   void recognize_windows(const std::vector<Clip*>& clips, bool with_times);
+  void add_window(const WindowText& text, Clip& clip);
   void detect(const std::vector<Clip*>& clips, const at::Tensor& frames_BTH);
   std::vector<Transcript> transcripts(const std::vector<AudioClip>& clips, bool with_times);
   std::string text_of(const std::vector<int64_t>& ids) const;
