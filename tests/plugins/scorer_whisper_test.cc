@@ -134,6 +134,15 @@ TEST_CASE("options choose the language and whether there are timestamps") {
         texts_of("timestamps"));
 }
 
+TEST_CASE("thresholds say which windows are silent") {
+  WhisperFolder folder("plain");
+  const std::string all = R"(, "no_speech_threshold": 0, "logprob_threshold": 0)";
+  CHECK(folder.make(all)->transcribe(folder.clips()) == std::vector<std::string>(2));
+  const std::string none = R"(, "no_speech_threshold": 1, "logprob_threshold": 0)";
+  CHECK(folder.make(none)->transcribe(folder.clips()) == texts_of("plain"));
+  CHECK(contains(folder.refusal(R"(, "logprob_threshold": -1)"), "no_speech_threshold"));
+}
+
 TEST_CASE("words have times, which need alignment_heads") {
   WhisperFolder folder("long");
   for (const Transcript& transcript : folder.make()->transcripts(folder.clips())) {

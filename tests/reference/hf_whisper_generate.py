@@ -93,7 +93,8 @@ CASES = {
                    "generation": generation("many", return_timestamps=True, language="<|fr|>",
                                             max_initial_timestamp_index=10)},
     "long": {"kind": "many", "lengths": (52345, 23456), "seed": 59,
-             "generation": generation("many", max_initial_timestamp_index=20, max_length=9)},
+             "generation": generation("many", max_initial_timestamp_index=20, max_length=9,
+                                      no_speech_threshold=0.002, logprob_threshold=-1.28)},
 }
 
 
@@ -107,6 +108,10 @@ def tokenizer_of(kind) -> Tokenizer:
     return tokenizer
 
 
+# generate takes them from its arguments alone.
+THRESHOLDS = ("no_speech_threshold", "logprob_threshold")
+
+
 def model_of(case, seed) -> WhisperForConditionalGeneration:
     gen = case["generation"]
     config = WhisperConfig(**{
@@ -118,7 +123,9 @@ def model_of(case, seed) -> WhisperForConditionalGeneration:
                                      "pad_token_id")},
         **case.get("model", {})})
     model = WhisperForConditionalGeneration._from_config(config, attn_implementation="eager").eval()
-    model.generation_config = GenerationConfig(**gen)
+    model.generation_config = GenerationConfig(
+        **{key: value for key, value in gen.items() if key not in THRESHOLDS})
+    model.thresholds = {key: gen[key] for key in THRESHOLDS if key in gen}
     for i, (name, tensor) in enumerate(sorted(rf.unique_parameters(model).items())):
         if "norm" in name:
             rf.draw(tensor, 1000 * seed + i, float(name.endswith("weight")), 0.2)
@@ -144,8 +151,9 @@ def heard(extractor, samples) -> dict:
 def generated(model, given) -> dict:
     """Of one clip, all that `generate` returns for it. It changes its configuration."""
     config = GenerationConfig(**model.generation_config.to_dict())
+    thresholds = {**model.thresholds, "temperature": 0.0} if model.thresholds else {}
     made = model.generate(**given, generation_config=config, return_segments=True,
-                          return_token_timestamps=True)
+                          return_token_timestamps=True, **thresholds)
     segments = made["segments"][0]
     ids = [int(i) for segment in segments for i in segment["tokens"]]
     assert ids == made["sequences"][0].tolist()[:len(ids)]

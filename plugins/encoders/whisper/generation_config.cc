@@ -67,6 +67,10 @@ class KeyReader {
     }
     return pairs;
   }
+  std::optional<double> real_or_none(const std::string& key) const {
+    const Config* const node = find(key);
+    return node == nullptr ? std::nullopt : std::optional(node->as_double(place_ + "." + key));
+  }
   bool flag(const std::string& key, bool fallback) const {
     const Config* const node = find(key);
     return node == nullptr ? fallback : node->as_bool(place_ + "." + key);
@@ -101,8 +105,6 @@ void refuse_other_searches(const KeyReader& reader) {
       {"stop_strings", {}},
       {"condition_on_prev_tokens", {"false"}},
       {"compression_ratio_threshold", {}},
-      {"logprob_threshold", {}},
-      {"no_speech_threshold", {}},
   };
   for (const auto& [key, harmless] : kPlain) {
     const std::string text = reader.text(key);
@@ -179,10 +181,26 @@ void choose_language_and_task(GenerationConfig& config, const std::string& place
   }
 }
 
+/// A window is silent by both, or by none.
+void read_thresholds(const KeyReader& keys, const WhisperScorerOptions& options,
+                     GenerationConfig& config) {
+  const auto read = [&](const char* key, const std::optional<double>& option) {
+    return option ? option : keys.real_or_none(key);
+  };
+  config.no_speech_threshold = read("no_speech_threshold", options.no_speech_threshold);
+  config.logprob_threshold = read("logprob_threshold", options.logprob_threshold);
+  if (config.no_speech_threshold.has_value() == config.logprob_threshold.has_value()) return;
+  const bool has_speech = config.no_speech_threshold.has_value();
+  keys.refuse(has_speech ? "logprob_threshold" : "no_speech_threshold",
+              std::string("a number, as ") +
+                  (has_speech ? "no_speech_threshold" : "logprob_threshold") +
+                  " has one; transformers compares both (0.6 and -1 are usual)");
+}
+
 }  // namespace
 
 GenerationConfig read_generation(const Config& model, const std::string& place,
-                                 const std::string& language, const std::string& task) {
+                                 const WhisperScorerOptions& options) {
   const Config none = Config::map();
   const Config* const block = model.find(kBlock);
   const KeyReader top(model, place + "/config.json");
@@ -206,9 +224,10 @@ GenerationConfig read_generation(const Config& model, const std::string& place,
   config.lang_to_id = keys.ids("lang_to_id");
   config.task_to_id = keys.ids("task_to_id");
   config.is_multilingual = keys.flag("is_multilingual", true);
-  config.return_timestamps = keys.flag("return_timestamps", false);
-  config.language = language.empty() ? keys.text("language") : language;
-  config.task = task.empty() ? keys.text("task") : task;
+  config.return_timestamps = options.return_timestamps || keys.flag("return_timestamps", false);
+  config.language = options.language.value_or(keys.text("language"));
+  config.task = options.task.value_or(keys.text("task"));
+  read_thresholds(keys, options, config);
   if (config.language.empty() && config.task.empty()) config.forced = forced_ids(keys, top);
   check_ids(config, keys);
   choose_language_and_task(config, place);

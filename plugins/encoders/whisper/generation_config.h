@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "s2s/config.h"
+#include "whisper_options.h"
 
 namespace s2s::whisper {
 
@@ -17,10 +18,11 @@ struct GenerationConfig {
   int64_t decoder_start_token_id = 0;
   int64_t eos_token_id = 0;
   int64_t no_timestamps_token_id = 0;
-  int64_t vocab_size = 0;            // of config.json
-  int64_t max_target_positions = 0;  // of config.json
-  int64_t median_filter_width = 7;   // of config.json
-  int64_t max_length = 0;            // of the first window, the prompt included
+  int64_t vocab_size = 0;                                        // of config.json
+  int64_t max_target_positions = 0;                              // of config.json
+  int64_t median_filter_width = 7;                               // of config.json
+  std::optional<double> no_speech_threshold, logprob_threshold;  // both, or none
+  int64_t max_length = 0;  // of the first window, the prompt included
   std::optional<int64_t> max_new_tokens;
   std::optional<int64_t> max_initial_timestamp_index;
   std::vector<int64_t> suppress_tokens, begin_suppress_tokens;
@@ -43,9 +45,9 @@ struct GenerationConfig {
 };
 
 /// Reads config.json with generation_config.json as its block `generation_config`. `place`: of the
-/// folder. `language`, `task`: of the options, "" for those of the file.
-/// Errors: [weights/config], [scorer/language], [scorer/whisper-task].
+/// folder. Those of `options` take precedence.
+/// Errors: [weights/config], [scorer/language], [scorer/task].
 GenerationConfig read_generation(const Config& model, const std::string& place,
-                                 const std::string& language, const std::string& task);
+                                 const WhisperScorerOptions& options);
 
 }  // namespace s2s::whisper

@@ -83,11 +83,9 @@ std::unique_ptr<Scorer> create_scorer(const Config& node, const ScorerContext& c
   WhisperScorer::Parts parts;
   parts.encoder = encoder_of(node, model, context);
   parts.decoder = read_decoder(model, place + "/config.json");
-  parts.generation =
-      read_generation(model, place, options.language.value_or(""), options.task.value_or(""));
+  parts.generation = read_generation(model, place, options);
   if (!folder.empty()) parts.tokenizer = tokenizer_of(folder, parts.generation, context);
   parts.weights_path = folder;
-  parts.return_timestamps = options.return_timestamps;
   parts.batch_size = options.batch_size;
   auto scorer = std::make_unique<WhisperScorer>(std::move(parts));
   scorer->materialize(context.device, at::kFloat, 0);

@@ -52,6 +52,12 @@ void WhisperScorerOptions::visit(OptionVisitor& v) {
   v("task", task, "transcribe, or translate into English; null: that of generation_config.json");
   v("return_timestamps", return_timestamps,
     "write timestamps also in clips of one window; longer clips always have them");
+  v("no_speech_threshold", no_speech_threshold,
+    "a window is silent if <|nospeech|> is likelier than this, and logprob_threshold holds; null: "
+    "no window is",
+    between(0, 1));
+  v("logprob_threshold", logprob_threshold,
+    "and if the mean log-probability of its ids is below this");
   v("batch_size", batch_size, "windows that are recognized at once", at_least(1));
 }
 

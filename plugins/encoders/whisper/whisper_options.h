@@ -41,6 +41,7 @@ struct WhisperScorerOptions {
   Config model;
   std::optional<std::string> language, task;
   bool return_timestamps = false;
+  std::optional<double> no_speech_threshold, logprob_threshold;
   int64_t batch_size = 16;
 
   void visit(OptionVisitor& v);

@@ -39,8 +39,7 @@ WhisperScorer::Clip WhisperScorer::clip_of(const at::Tensor& samples_S) const {
   clip.samples_S = samples_S;
   clip.mel_frames = size <= options.window_samples() ? window : size / options.hop_length;
   clip.audio_frames = std::min(parts_.encoder->features().frames(size), clip.mel_frames);
-  clip.with_timestamps =
-      clip.mel_frames > window || parts_.return_timestamps || parts_.generation.return_timestamps;
+  clip.with_timestamps = clip.mel_frames > window || parts_.generation.return_timestamps;
   clip.prompt = parts_.generation.prompt(clip.with_timestamps);
   return clip;
 }
@@ -118,7 +117,8 @@ void WhisperScorer::add_window(const WindowText& text, Clip& clip) {
   const int64_t window = parts_.encoder->options().window_frames();
   const int64_t length = std::min(clip.mel_frames - clip.next, window);
   const WindowSegments found =
-      window_segments(text.ids, parts_.generation, {clip.next, length, frame_s});
+      text.is_silent ? WindowSegments{{}, length}
+                     : window_segments(text.ids, parts_.generation, {clip.next, length, frame_s});
   const std::vector<double> times =
       id_times(text.weights_AUT, text.ids.size(), clip.audio_frames - clip.next,
                parts_.generation.median_filter_width, frame_s);

@@ -26,7 +26,6 @@ class WhisperScorer : public Scorer, public Block, public RunsReferences {
     GenerationConfig generation;
     std::unique_ptr<Tokenizer> tokenizer;  // null: there are no texts, only ids
     std::string weights_path;              // "": random weights
-    bool return_timestamps = false;
     int64_t batch_size = 1;
   };
   explicit WhisperScorer(Parts parts);

@@ -79,6 +79,41 @@ at::Tensor with_timestamp_rules(const at::Tensor& scores_BV, const GenerationCon
   return allowed_BV.masked_fill(is_time_B1.logical_and(id_V.lt(begin)), kNever);
 }
 
+/// Whether windows are silent: <|nospeech|> is likely where the prompt begins, and what is written
+/// is not. Source: transformers' WhisperNoSpeechDetection and _retrieve_avg_logprobs.
+class SilenceRule {
+ public:
+  explicit SilenceRule(const GenerationConfig& config) : config_(config) {}
+
+  /// Scores [B, U, V] of the prompt.
+  void begin(const at::Tensor& scores_BUV) {
+    if (!config_.no_speech_threshold) return;
+    silence_B_ = at::softmax(scores_BUV.select(1, 0), 1, at::kFloat)
+                     .select(1, config_.no_timestamps_token_id - 1);
+  }
+  /// Scores [B, V] of which the ids [B] were chosen.
+  void add(const at::Tensor& scores_BV, const at::Tensor& id_B) {
+    if (!config_.no_speech_threshold) return;
+    steps_.push_back(at::log_softmax(scores_BV, 1).gather(1, id_B.unsqueeze(1)).squeeze(1));
+  }
+  /// counts: of the ids of each row that were chosen.
+  void judge(const std::vector<int64_t>& counts, std::vector<WindowText>& texts) const {
+    if (!config_.no_speech_threshold) return;
+    const at::Tensor log_BU = at::stack(steps_, 1).cpu();
+    const at::Tensor is_likely_B = silence_B_.gt(*config_.no_speech_threshold).cpu();
+    for (size_t row = 0; row < texts.size(); ++row) {
+      const auto b = static_cast<int64_t>(row);
+      const double mean = log_BU[b].narrow(0, 0, counts[row]).mean().item<double>();
+      texts[row].is_silent = mean < *config_.logprob_threshold && is_likely_B[b].item<bool>();
+    }
+  }
+
+ private:
+  const GenerationConfig& config_;
+  at::Tensor silence_B_;
+  std::vector<at::Tensor> steps_;
+};
+
 }  // namespace
 
 std::vector<WindowText> write_windows(TextDecoder& decoder, const at::Tensor& frames_BTH,
@@ -93,36 +128,43 @@ std::vector<WindowText> write_windows(TextDecoder& decoder, const at::Tensor& fr
   std::vector<WindowText> texts(prompts.size());
   std::vector<bool> is_done(prompts.size(), false);
   std::vector<at::Tensor> weights;  // [B, A, 1, T] of each id after the prompt
-  std::vector<int64_t> num_weights(prompts.size(), 0);
+  std::vector<int64_t> num_chosen(prompts.size(), 0);
+  SilenceRule silence(config);
   at::Tensor ids_BU = as_rows(prompts, device);
   for (bool is_first = true; std::count(is_done.begin(), is_done.end(), false) > 0;
        is_first = false) {
     const bool aligns = search.with_weights && !is_first;
     at::Tensor found;
+    const at::Tensor scores_BUV =
+        decoder.next_scores(ids_BU, memory, config.alignment_heads, aligns ? &found : nullptr);
+    if (is_first) silence.begin(scores_BUV);
     at::Tensor scores_BV =
-        decoder.next_scores(ids_BU, memory, config.alignment_heads, aligns ? &found : nullptr)
-            .select(1, ids_BU.size(1) - 1)
+        scores_BUV.select(1, ids_BU.size(1) - 1)
             .to(at::kFloat)
             .masked_fill(is_first ? never_V.logical_or(not_first_V) : never_V, kNever);
     if (aligns) weights.push_back(found);
     if (search.with_timestamps) scores_BV = with_timestamp_rules(scores_BV, config, texts);
-    std::vector<int64_t> next = to_vector(scores_BV.argmax(1));
+    const at::Tensor next_B = scores_BV.argmax(1);
+    silence.add(scores_BV, next_B);
+    std::vector<int64_t> next = to_vector(next_B);
     for (size_t row = 0; row < texts.size(); ++row) {
       if (is_done[row]) {
         next[row] = config.eos_token_id;
         continue;
       }
-      num_weights[row] = static_cast<int64_t>(weights.size());
+      ++num_chosen[row];
       if (next[row] != config.eos_token_id) texts[row].ids.push_back(next[row]);
       const auto length = static_cast<int64_t>(prompts[row].size() + texts[row].ids.size());
       is_done[row] = next[row] == config.eos_token_id || length >= limits[row];
     }
     ids_BU = at::tensor(next, at::kLong).unsqueeze(1).to(device);
   }
+  silence.judge(num_chosen, texts);
   if (weights.empty()) return texts;
   const at::Tensor weights_BAUT = at::cat(weights, 2).cpu();
   for (size_t row = 0; row < texts.size(); ++row) {
-    texts[row].weights_AUT = weights_BAUT[static_cast<int64_t>(row)].narrow(1, 0, num_weights[row]);
+    texts[row].weights_AUT =
+        weights_BAUT[static_cast<int64_t>(row)].narrow(1, 0, num_chosen[row] - 1);
   }
   return texts;
 }

@@ -15,6 +15,7 @@ struct WindowText {
   /// How much each written id but the last one attends to the frames, [A, U, T] on the CPU; the id
   /// that ends a text counts. Undefined unless it was asked for.
   at::Tensor weights_AUT;
+  bool is_silent = false;  // by the thresholds of the configuration
 };
 
 /// How windows are searched.
