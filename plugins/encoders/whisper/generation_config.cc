@@ -140,16 +140,19 @@ void check_alignment_heads(const GenerationConfig& config, const KeyReader& gene
 
 void check_ids(const GenerationConfig& config, const KeyReader& generation) {
   const auto check = [&](const char* key, int64_t id) {
-    if (id >= config.vocab_size) {
+    if (id < 0 || id >= config.vocab_size) {
       generation.refuse(key, "an id below the vocab_size " + std::to_string(config.vocab_size));
     }
   };
   check("decoder_start_token_id", config.decoder_start_token_id);
   check("eos_token_id", config.eos_token_id);
   check("no_timestamps_token_id", config.no_timestamps_token_id);
-  for (const auto& [name, id] : config.lang_to_id) check("lang_to_id", std::max<int64_t>(id, 0));
-  for (const auto& [name, id] : config.task_to_id) check("task_to_id", std::max<int64_t>(id, 0));
-  for (const int64_t id : config.forced) check("forced_decoder_ids", id);
+  for (const auto& [name, id] : config.lang_to_id) check("lang_to_id", id);
+  for (const auto& [name, id] : config.task_to_id) check("task_to_id", id);
+  for (const int64_t id : config.forced) check("forced_decoder_ids", std::max<int64_t>(id, 0));
+  if (config.first_timestamp() == config.vocab_size) {
+    generation.refuse("no_timestamps_token_id", "an id that timestamps follow in the vocabulary");
+  }
 }
 
 /// "<|de|>" for a language of the options or the file.

@@ -22,7 +22,7 @@ struct GenerationConfig {
   int64_t max_target_positions = 0;                              // of config.json
   int64_t median_filter_width = 7;                               // of config.json
   std::optional<double> no_speech_threshold, logprob_threshold;  // both, or none
-  int64_t max_length = 0;  // of the first window, the prompt included
+  int64_t max_length = 0;                                        // `limit` says of what
   std::optional<int64_t> max_new_tokens;
   std::optional<int64_t> max_initial_timestamp_index;
   std::vector<int64_t> suppress_tokens, begin_suppress_tokens;
