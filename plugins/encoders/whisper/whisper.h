@@ -41,12 +41,16 @@ class Whisper : public Encoder, public RunsReferences {
   std::map<std::string, at::Tensor> reference_outputs(
       const std::map<std::string, at::Tensor>& inputs, bool training) override;
 
+  /// The encoder alone: mel [B, F, M] of whole windows -> [B, M / 2, H].
+  at::Tensor encode(const at::Tensor& mel_BFM) { return encode(mel_BFM, outputs_); }
+  const WhisperFeatures& features() const { return features_; }
+  const WhisperOptions& options() const { return options_; }
+
  protected:
   void reset_buffers() override;
   std::unique_ptr<WeightSource> initial_values() override;
 
  private:
-  /// mel [B, F, M] of whole windows -> [B, M / 2, H].
   at::Tensor encode(const at::Tensor& mel_BFM, const LayerOutputs& outputs);
 
   WhisperOptions options_;

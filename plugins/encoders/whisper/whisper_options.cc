@@ -40,6 +40,27 @@ void WhisperOptions::visit(OptionVisitor& v) {
   v("n_fft", n_fft, "samples of the window of the STFT", between(2, 65536));
 }
 
+void WhisperScorerOptions::visit(OptionVisitor& v) {
+  v("path", path, "folder of WhisperForConditionalGeneration in Hugging Face's format");
+  v("model", model,
+    "config.json of such a model, with generation_config.json and preprocessor_config.json as its "
+    "blocks generation_config and preprocessor; null: those of `path`. Without a path, weights are "
+    "random");
+  v("language", language,
+    "language of the speech, by its name or code (german, de); null: that of "
+    "generation_config.json, or else the one that is detected in each clip");
+  v("task", task, "transcribe, or translate into English; null: that of generation_config.json");
+  v("return_timestamps", return_timestamps,
+    "write timestamps also in clips of one window; longer clips always have them");
+  v("no_speech_threshold", no_speech_threshold,
+    "a window is silent if <|nospeech|> is likelier than this, and logprob_threshold holds; null: "
+    "no window is",
+    between(0, 1));
+  v("logprob_threshold", logprob_threshold,
+    "and if the mean log-probability of its ids is below this");
+  v("batch_size", batch_size, "windows that are recognized at once", at_least(1));
+}
+
 EncoderLayerSpec WhisperOptions::layer() const {
   EncoderLayerSpec spec;
   spec.attention.width = d_model;

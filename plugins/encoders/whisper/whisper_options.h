@@ -35,6 +35,18 @@ struct WhisperOptions {
   EncoderLayerSpec layer() const;
 };
 
+/// Options of the recognizer, whose model is that of a folder.
+struct WhisperScorerOptions {
+  std::optional<std::string> path;
+  Config model;
+  std::optional<std::string> language, task;
+  bool return_timestamps = false;
+  std::optional<double> no_speech_threshold, logprob_threshold;
+  int64_t batch_size = 16;
+
+  void visit(OptionVisitor& v);
+};
+
 /// The options before the config's own keys are read: those of its preset.
 WhisperOptions defaults_of(const Config& node);
 /// Errors: [encoder/sizes], all findings together.
