@@ -1,0 +1,16 @@
+#include "codec_errors.h"
+
+namespace s2s::codec {
+
+Error options_error(const std::string& path, const std::string& problem,
+                    const std::string& expected) {
+  return config_error("codec/training-options", path + ": " + problem + "\n  expected: " + expected);
+}
+
+Error no_audio_error() {
+  return data_error("codec/no-audio",
+                    "the batch has no target audio, and a codec is trained on that\n"
+                    "  expected: data.output_roles with the roles of the voices to train on");
+}
+
+}  // namespace s2s::codec
