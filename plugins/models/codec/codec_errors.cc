@@ -8,7 +8,7 @@ Error options_error(const std::string& path, const std::string& problem,
 }
 
 Error no_audio_error() {
-  return data_error("codec/no-audio",
+  return data_error("codec/training-audio",
                     "the batch has no target audio, and a codec is trained on that\n"
                     "  expected: data.output_roles with the roles of the voices to train on");
 }

@@ -10,7 +10,7 @@ namespace s2s::codec {
 /// [codec/training-options]: options that do not fit together.
 Error options_error(const std::string& path, const std::string& problem,
                     const std::string& expected);
-/// [codec/no-audio]: a batch has no audio of the agent.
+/// [codec/training-audio]: a batch has no audio of the agent.
 Error no_audio_error();
 
 }  // namespace s2s::codec

@@ -18,6 +18,12 @@ const at::Tensor& audio_of_batch(const Batch& batch) {
   return batch.target_audio_BS;
 }
 
+void add_weight_norm(NameMap& names, const std::string& ours, const std::string& theirs) {
+  const std::string normed = theirs + ".parametrizations.weight.original";
+  names.other_spellings.push_back({ours + ".weight_g", normed + "0"});
+  names.other_spellings.push_back({ours + ".weight_v", normed + "1"});
+}
+
 }  // namespace
 
 CodecModel::CodecModel(const CodecOptions& options)
@@ -205,7 +211,20 @@ ShardPlan CodecModel::configure_model(const MeshShape&) const {
 }
 
 NameMap CodecModel::checkpoint_names() const {
-  return {{{"discriminator.**", "discriminator.**"}, {"codec.**", "**"}}, {}};
+  NameMap names{{{"discriminator.**", "discriminator.**"}, {"codec.**", "**"}}, {}};
+  // The names of torch's newer weight norm.
+  const std::string list = "discriminators.*.";
+  for (const std::string of : {"encoder.layers.*.", "decoder.layers.*."}) {
+    for (const std::string conv : {"conv", "block.*.conv", "shortcut.conv"}) {
+      add_weight_norm(names, "codec." + of + conv, of + conv);
+    }
+  }
+  for (const std::string& judge : {list + list, list + list + list}) {
+    for (const std::string layer : {"conv_layers.*.conv", "conv_post.conv"}) {
+      add_weight_norm(names, "discriminator." + judge + layer, "discriminator." + judge + layer);
+    }
+  }
+  return names;
 }
 
 }  // namespace s2s::codec

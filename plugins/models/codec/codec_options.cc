@@ -8,9 +8,15 @@
 namespace s2s::codec {
 namespace {
 
-/// The shortest input that the layers of a period discriminator can mirror at its ends: four of
-/// them keep every third row, and the mirror of 5 rows needs 3.
-constexpr int64_t kRowsOfPeriod = 3 * 3 * 3 * 3 * 3;
+/// Whether the layers of a period discriminator can mirror `rows` rows at their ends: five taps need
+/// three rows, and three taps two. All layers but the last keep every third row.
+bool has_rows_for(int64_t rows, size_t num_layers) {
+  for (size_t i = 0; i < num_layers; ++i) {
+    if (rows < 3) return false;
+    if (i + 1 < num_layers) rows = (rows - 1) / 3 + 1;
+  }
+  return rows >= 2;
+}
 
 /// The narrowest band whose bins, halved three times, can be mirrored.
 constexpr int64_t kBinsOfBand = 17;
@@ -165,9 +171,11 @@ void check(const CodecOptions& options, const std::string& path) {
           "at least two");
   require(judges.stft_bands.size() >= 2 && is_ascending(judges.stft_bands),
           "discriminator.stft_bands do not ascend", "at least two ascending edges");
-  if (!judges.periods.empty()) {
-    fits_in(largest(judges.periods) * kRowsOfPeriod, "the largest of discriminator.periods");
-  }
+  const int64_t period = std::max(largest(judges.periods), int64_t{1});
+  require(has_rows_for(segment / period, judges.period_channels.size()),
+          "discriminator.periods has " + std::to_string(period) + ", of which " +
+              std::to_string(segment) + " samples of segment_s are too few",
+          "a longer segment_s, smaller periods, or fewer period_channels");
   fits_in(largest(judges.window_lengths) / 2, "the largest of discriminator.window_lengths");
   findings.throw_if_any();
   if (!judges.window_lengths.empty()) {
