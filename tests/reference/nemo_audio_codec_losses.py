@@ -14,7 +14,8 @@ by seeds.
                                         TimeDomainLoss, and those of the discriminators.
   output/loss                           the codec's and the discriminators', each with its weight.
   output/audio_gen_grad                 of the codec's losses alone, as NeMo's generator step.
-  grad/discriminator.*                  of the discriminators' loss alone, as NeMo's other step.
+  grad/discriminator.*                  of the discriminators' loss alone, as NeMo's other step;
+                                        of the first and the last layer of each.
 """
 
 import argparse
@@ -30,18 +31,18 @@ import reference_file as rf
 
 RTOL, ATOL = 1e-4, 1e-6
 RATE = 800
-SAMPLES = 640
+SAMPLES = 480
 CODEC = {"sampling_rate": RATE, "hidden_size": 8, "num_filters": 4, "upsampling_ratios": [4, 2],
          "kernel_size": 3, "last_kernel_size": 3, "num_lstm_layers": 1, "codebook_size": 16}
 LOSSES = {"window_lengths": [128, 64], "mel_loss_dims": [12, 6], "mel_loss_log_guard": 0.5,
           "mel_loss_l1_scale": 3.0, "mel_loss_l2_scale": 2.0, "stft_loss_scale": 4.0,
           "time_domain_loss_scale": 5.0, "gen_loss_scale": 1.5, "feature_loss_scale": 2.5}
 CASES = {
-    "squared": {"seed": 1, "periods": [2, 3], "period_channels": [3, 4, 4],
-                "window_lengths": [128, 256], "stft_bands": [0, 0.55, 1], "stft_channels": 3,
+    "squared": {"seed": 1, "periods": [2, 3], "period_channels": [3, 4],
+                "window_lengths": [128], "stft_bands": [0, 0.55, 1], "stft_channels": 2,
                 "loss_type": "squared", "feature_loss_type": "relative"},
-    "hinge": {"seed": 2, "periods": [5], "period_channels": [3, 3], "window_lengths": [64],
-              "stft_bands": [0, 1], "stft_channels": 2, "loss_type": "hinge",
+    "hinge": {"seed": 2, "periods": [5], "period_channels": [3, 3], "window_lengths": [64, 128],
+              "stft_bands": [0, 1], "stft_channels": 1, "loss_type": "hinge",
               "feature_loss_type": "absolute"},
 }
 
@@ -131,7 +132,8 @@ def run(case, codec, judge, real, made) -> dict:
     out["output/loss"] = (of_codec + values["disc_loss"]).detach()
     out.update({f"output/{name}": value.detach() for name, value in values.items()})
     out.update({f"grad/discriminator.{name}": parameter.grad.clone()
-                for name, parameter in judge.named_parameters()})
+                for name, parameter in judge.named_parameters()
+                if "conv_layers.0." in name or "conv_post." in name})
     return out
 
 

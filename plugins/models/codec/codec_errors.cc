@@ -4,7 +4,8 @@ namespace s2s::codec {
 
 Error options_error(const std::string& path, const std::string& problem,
                     const std::string& expected) {
-  return config_error("codec/training-options", path + ": " + problem + "\n  expected: " + expected);
+  return config_error("codec/training-options",
+                      path + ": " + problem + "\n  expected: " + expected);
 }
 
 Error no_audio_error() {

@@ -8,8 +8,8 @@
 namespace s2s::codec {
 namespace {
 
-/// Whether the layers of a period discriminator can mirror `rows` rows at their ends: five taps need
-/// three rows, and three taps two. All layers but the last keep every third row.
+/// Whether the layers of a period discriminator can mirror `rows` rows at their ends: five taps
+/// need three rows, and three taps two. All layers but the last keep every third row.
 bool has_rows_for(int64_t rows, size_t num_layers) {
   for (size_t i = 0; i < num_layers; ++i) {
     if (rows < 3) return false;
@@ -50,8 +50,7 @@ void DiscriminatorOptions::visit(OptionVisitor& v) {
   v("window_lengths", window_lengths,
     "windows of the STFT discriminators in samples, with a hop of a quarter; empty: none",
     at_least(16));
-  v("stft_bands", stft_bands, "ascending edges of the bands, as shares of the bins",
-    between(0, 1));
+  v("stft_bands", stft_bands, "ascending edges of the bands, as shares of the bins", between(0, 1));
   v("stft_channels", stft_channels, "channels of the layers of each band", at_least(1));
   v("loss_type", loss_type, "least squares or hinge, of the codec and of the discriminators",
     one_of({"squared", "hinge"}));
@@ -89,8 +88,10 @@ void CodecOptions::visit(OptionVisitor& v) {
     between(0, 0.5));
   v("quantizer_dropout", quantizer_dropout,
     "share of segments that use a random number of the first codebooks", between(0, 1));
-  v("segment_s", segment_s, "duration of the random segments of training in seconds, rounded to "
-    "frames", at_least(1e-3));
+  v("segment_s", segment_s,
+    "duration of the random segments of training in seconds, rounded to "
+    "frames",
+    at_least(1e-3));
   v("speech_share", speech_share,
     "share of segments that lie around a turn of the agent, where the data has turns",
     between(0, 1));
@@ -156,8 +157,9 @@ void check(const CodecOptions& options, const std::string& path) {
   const DiscriminatorOptions& judges = options.discriminator;
   const int64_t segment = options.segment_samples();
   const auto fits_in = [&](int64_t samples, const std::string& what) {
-    require(segment > samples, what + " needs more than " + std::to_string(samples) +
-                                   " samples, and segment_s gives " + std::to_string(segment),
+    require(segment > samples,
+            what + " needs more than " + std::to_string(samples) +
+                " samples, and segment_s gives " + std::to_string(segment),
             "a longer segment_s, or smaller windows and periods");
   };
   require(options.num_filters % options.compress == 0,

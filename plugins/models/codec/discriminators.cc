@@ -63,8 +63,8 @@ at::Tensor MirrorConv2d::operator()(const at::Tensor& x, bool frozen) const {
   const int64_t high = (spec_.kernel[0] - 1) / 2, wide = (spec_.kernel[1] - 1) / 2;
   const at::Tensor value = weight_.value();
   return at::conv2d(at::reflection_pad2d(x, {wide, wide, high, high}),
-                    frozen ? value.detach() : value,
-                    frozen ? weight_.bias.detach() : weight_.bias, spec_.stride);
+                    frozen ? value.detach() : value, frozen ? weight_.bias.detach() : weight_.bias,
+                    spec_.stride);
 }
 
 ConvJudge::ConvJudge(const std::vector<MirrorConv2d::Spec>& specs) {

@@ -57,8 +57,8 @@ class Discriminators : public Block {
   void reset_buffers() override;
 
  private:
-  void judge_period(int64_t period, const ConvJudge& judge, const at::Tensor& audio_BS,
-                    bool frozen, Judgement& out) const;
+  void judge_period(int64_t period, const ConvJudge& judge, const at::Tensor& audio_BS, bool frozen,
+                    Judgement& out) const;
   DiscriminatorOptions options_;
   std::vector<std::unique_ptr<ConvJudge>> of_periods_, of_bands_;
   std::vector<at::Tensor> windows_;

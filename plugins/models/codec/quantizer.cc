@@ -48,8 +48,8 @@ void Codebook::reset_buffers() {
 at::Tensor Codebook::statistics(const at::Tensor& latents_ND, const at::Tensor& code_N,
                                 const at::Tensor& weight_N) const {
   const at::Tensor counts_V = cluster_size_V_.new_zeros({size_}).index_add(0, code_N, weight_N);
-  const at::Tensor sums_VD = embed_VD_.new_zeros({size_, width_})
-                                 .index_add(0, code_N, latents_ND * weight_N.unsqueeze(1));
+  const at::Tensor sums_VD =
+      embed_VD_.new_zeros({size_, width_}).index_add(0, code_N, latents_ND * weight_N.unsqueeze(1));
   const at::Tensor error_N = (latents_ND - at::embedding(embed_VD_, code_N)).square().sum(1);
   return at::cat({counts_V, sums_VD.flatten(), (error_N * weight_N).sum().view({1})});
 }
@@ -74,9 +74,9 @@ Codebook::Averages Codebook::with_dead_replaced(const Averages& moved, const at:
   const at::Tensor half_V = size_V.index_select(0, from_V) / 2;
   const at::Tensor beside_VD = entry_VD.index_select(0, from_V) + noise_VD * spread;
   const at::Tensor is_new_V1 = halves_V.unsqueeze(1);
-  return {at::where(halves_V, half_V, size_V * left_V),
-          at::where(is_new_V1, beside_VD * half_V.unsqueeze(1),
-                    moved.sum_VD * left_V.unsqueeze(1))};
+  return {
+      at::where(halves_V, half_V, size_V * left_V),
+      at::where(is_new_V1, beside_VD * half_V.unsqueeze(1), moved.sum_VD * left_V.unsqueeze(1))};
 }
 
 void Codebook::move(const at::Tensor& statistics, const at::Tensor& noise_VD,
@@ -151,8 +151,8 @@ Quantized Quantizer::pass(const at::Tensor& latents_BDT, const at::Tensor& books
     const at::Tensor code_N =
         nearest_entry(rest_ND, book.entries_VD(), EntryDistance::kProductFirst);
     const at::Tensor entry_BTD = at::embedding(book.entries_VD(), code_N).view_as(x_BTD);
-    const at::Tensor own = book.statistics(
-        rest_ND, code_N, uses_B.unsqueeze(1).expand({rows, frames}).reshape({-1}));
+    const at::Tensor own =
+        book.statistics(rest_ND, code_N, uses_B.unsqueeze(1).expand({rows, frames}).reshape({-1}));
     perplexity = perplexity + perplexity_of(book.counts_of(own));
     if (statistics != nullptr) statistics->push_back(own);
     commit_B = commit_B + uses_B * (rest_BTD - entry_BTD).square().mean({1, 2});

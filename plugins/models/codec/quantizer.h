@@ -1,8 +1,8 @@
 #pragma once
 // Residual vector quantization with codebooks of moving averages, under the names of transformers'
 // EncodecModel. Statistics of a step move the codebooks at the next one, so that all micro-batches
-// of a step have the same codebooks. Shape letters: B rows, D width, T frames, N latents, V entries,
-// K codebooks.
+// of a step have the same codebooks. Shape letters: B rows, D width, T frames, N latents, V
+// entries, K codebooks, M numbers of statistics.
 
 #include <functional>
 #include <memory>

@@ -41,9 +41,10 @@ Config CodecModel::hf_config() const {
   const auto number = [](int64_t value) { return Config::scalar(std::to_string(value)); };
   Config config = write_options(options_);
   const std::set<std::string> theirs = {
-      "hidden_size",       "num_filters",          "num_residual_layers", "upsampling_ratios",
-      "kernel_size",       "last_kernel_size",     "residual_kernel_size", "compress",
-      "num_lstm_layers",   "dilation_growth_rate", "pad_mode",            "use_conv_shortcut",
+      "hidden_size",          "num_filters", "num_residual_layers",
+      "upsampling_ratios",    "kernel_size", "last_kernel_size",
+      "residual_kernel_size", "compress",    "num_lstm_layers",
+      "dilation_growth_rate", "pad_mode",    "use_conv_shortcut",
       "codebook_size"};
   Config out = Config::map();
   out["model_type"] = Config::scalar("encodec", true);
@@ -64,9 +65,9 @@ Config CodecModel::hf_config() const {
 
 Batch CodecModel::probe_batch(const ProbeBatch& shape) {
   Batch batch;
-  const auto samples = std::max(
-      options_.hop(), static_cast<int64_t>(shape.duration_s * static_cast<double>(
-                                               options_.rate_hz())));
+  const auto samples =
+      std::max(options_.hop(),
+               static_cast<int64_t>(shape.duration_s * static_cast<double>(options_.rate_hz())));
   batch.target_audio_BS = at::rand({shape.rows, samples}) * 0.2 - 0.1;
   batch.target_audio_lens_B = at::full({shape.rows}, samples, at::kLong);
   for (int64_t row = 0; row < shape.rows; ++row) batch.ids.push_back(std::to_string(row));

@@ -1,7 +1,7 @@
 #pragma once
 // The codec that is trained: transformers' EncodecModel of 24 kHz, whose weights are parameters
-// here. The codec plugin `encodec` reads what is exported. Shape letters: B rows, S samples, D width
-// of latents, K codebooks, T frames.
+// here. The codec plugin `encodec` reads what is exported. Shape letters: B rows, S samples, D
+// width of latents, K codebooks, T frames.
 
 #include "codec_options.h"
 #include "quantizer.h"

@@ -14,24 +14,17 @@ namespace {
 
 /// Words of a run of configs/codec.yaml with a small model on the shared set.
 Words codec_words(const std::string& command, const fs::path& folder, const Words& more = {}) {
-  return with({command,
-               source_dir() + "/configs/codec.yaml",
-               "~data.synth",
-               "codec.data=" + tiny_set().string(),
-               "codec.run=" + (folder / "run").string(),
-               "model.tokenizer.train.input=" + (tiny_set() / "texts.txt").string(),
-               "model.num_filters=2",
-               "model.hidden_size=8",
-               "model.codebook_size=16",
-               "model.discriminator={periods: [2], period_channels: [4, 4], window_lengths: [256], "
-               "stft_bands: [0, 1], stft_channels: 2}",
-               "data.train_ds.batch_size=2",
-               "trainer.max_steps=4",
-               "model.lr_scheduler.warmup_steps=1",
-               "trainer.val_check_interval=4",
-               "trainer.limit_val_batches=1",
-               "exp_manager.checkpoint_callback_params.every_n_train_steps=2"},
-              more);
+  return with(
+      {command, source_dir() + "/configs/codec.yaml", "~data.synth",
+       "codec.data=" + tiny_set().string(), "codec.run=" + (folder / "run").string(),
+       "model.tokenizer.train.input=" + (tiny_set() / "texts.txt").string(), "model.num_filters=2",
+       "model.hidden_size=8", "model.codebook_size=16",
+       "model.discriminator={periods: [2], period_channels: [4, 4], window_lengths: [256], "
+       "stft_bands: [0, 1], stft_channels: 2}",
+       "data.train_ds.batch_size=2", "trainer.max_steps=4", "model.lr_scheduler.warmup_steps=1",
+       "trainer.val_check_interval=4", "trainer.limit_val_batches=1",
+       "exp_manager.checkpoint_callback_params.every_n_train_steps=2"},
+      more);
 }
 
 /// A run of four steps.
@@ -90,9 +83,9 @@ TEST_CASE("a codec is exported without its discriminators, for the codec encodec
   CHECK(file.contains("encoder.layers.0.conv.weight_v"));
   CHECK(!file.contains("quantizer.pending"));
   for (const auto& [name, entry] : file.entries()) CHECK(!contains(name, "discriminator"));
-  const Outcome check = run_s2s(
-      tiny_words("train", folder.path(),
-                 {"model.codec={name: encodec, path: " + out + "}", "model.codec_frames=2",
-                  "trainer.max_steps=1", "model.lr_scheduler.warmup_steps=0"}));
+  const Outcome check =
+      run_s2s(tiny_words("train", folder.path(),
+                         {"model.codec={name: encodec, path: " + out + "}", "model.codec_frames=2",
+                          "trainer.max_steps=1", "model.lr_scheduler.warmup_steps=0"}));
   CHECK_MESSAGE(check.exit_code == 0, check.output);
 }
