@@ -17,13 +17,15 @@ namespace {
 /// A latent as near to one entry as to another may have either's code.
 constexpr double kCodecTolerance = 1e-4;
 
-/// The codebooks of every rank at every validation, newest last.
+/// The codebooks of every rank at every validation, and what it measures, newest last.
 struct Codebooks {
   std::mutex mutex;
   std::vector<TensorMap> all;
 
   void take(Model& model) {
     TensorMap books;
+    const double distance = model.metrics_of(model.evaluate(codec_batch(99))).at("mel_distance");
+    books["mel_distance"] = at::scalar_tensor(distance);
     for (const NamedTensor& buffer : model.named_buffers()) {
       if (buffer.persistent) books[buffer.name] = buffer.tensor->clone();
     }

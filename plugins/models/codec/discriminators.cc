@@ -61,10 +61,12 @@ MirrorConv2d::~MirrorConv2d() = default;
 
 at::Tensor MirrorConv2d::operator()(const at::Tensor& x, bool frozen) const {
   const int64_t high = (spec_.kernel[0] - 1) / 2, wide = (spec_.kernel[1] - 1) / 2;
-  const at::Tensor value = weight_.value();
-  return at::conv2d(at::reflection_pad2d(x, {wide, wide, high, high}),
-                    frozen ? value.detach() : value, frozen ? weight_.bias.detach() : weight_.bias,
-                    spec_.stride);
+  at::Tensor value = weight_.value().to(x.scalar_type()), bias = weight_.bias.to(x.scalar_type());
+  if (frozen) {
+    value = value.detach();
+    bias = bias.detach();
+  }
+  return at::conv2d(at::reflection_pad2d(x, {wide, wide, high, high}), value, bias, spec_.stride);
 }
 
 ConvJudge::ConvJudge(const std::vector<MirrorConv2d::Spec>& specs) {

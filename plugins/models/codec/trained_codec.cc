@@ -23,11 +23,27 @@ CodecShape TrainedCodec::shape() const {
   return {options_.rate_hz(), options_.hop(), options_.num_codebooks, options_.codebook_size};
 }
 
-at::Tensor TrainedCodec::latents(const at::Tensor& audio_BS) const {
+void TrainedCodec::use_weights() {
+  if (hooks() != nullptr) hooks()->use(*this);
+}
+
+std::pair<at::Tensor, at::Tensor> TrainedCodec::encode(const at::Tensor& audio_BS,
+                                                       const at::Tensor& lengths_B) {
+  use_weights();
+  return FrameCodec::encode(audio_BS, lengths_B);
+}
+
+at::Tensor TrainedCodec::decode(const at::Tensor& codes_BKT) {
+  use_weights();
+  return FrameCodec::decode(codes_BKT);
+}
+
+at::Tensor TrainedCodec::latents(const at::Tensor& audio_BS) {
+  use_weights();
   return encoder_(audio_BS.unsqueeze(1));
 }
 
-at::Tensor TrainedCodec::audio_of(const at::Tensor& latents_BDT) const {
+at::Tensor TrainedCodec::audio_of(const at::Tensor& latents_BDT) {
   return decoder_(latents_BDT).squeeze(1);
 }
 
