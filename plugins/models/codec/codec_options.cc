@@ -173,6 +173,11 @@ void check(const CodecOptions& options, const std::string& path) {
           "at least two");
   require(judges.stft_bands.size() >= 2 && is_ascending(judges.stft_bands),
           "discriminator.stft_bands do not ascend", "at least two ascending edges");
+  require(options.mel_loss_l1_scale + options.mel_loss_l2_scale + options.stft_loss_scale +
+                      options.time_domain_loss_scale + options.commit_loss_scale >
+                  0 ||
+              judges.any(),
+          "all losses have the weight 0", "a weight above 0");
   const int64_t period = std::max(largest(judges.periods), int64_t{1});
   require(has_rows_for(segment / period, judges.period_channels.size()),
           "discriminator.periods has " + std::to_string(period) + ", of which " +

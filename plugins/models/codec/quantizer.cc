@@ -66,7 +66,8 @@ Codebook::Averages Codebook::with_dead_replaced(const Averages& moved, const at:
   const at::Tensor is_dead_V = size_V.lt(limit);
   // The n-th dead code looks at the n-th most frequent code.
   const at::Tensor place_V = (is_dead_V.to(at::kLong).cumsum(0) - 1).clamp_min(0);
-  const at::Tensor from_V = size_V.argsort(0, /*descending=*/true).index_select(0, place_V);
+  const at::Tensor from_V =
+      size_V.argsort(/*stable=*/true, 0, /*descending=*/true).index_select(0, place_V);
   const at::Tensor halves_V = is_dead_V & size_V.index_select(0, from_V).ge(2 * limit);
   const at::Tensor gives_V = at::zeros_like(size_V).scatter_add(0, from_V, halves_V.to(at::kFloat));
   const at::Tensor left_V = 1 - gives_V / 2;
@@ -84,7 +85,7 @@ void Codebook::move(const at::Tensor& statistics, const at::Tensor& noise_VD,
   const at::Tensor counts_V = counts_of(statistics);
   const at::Tensor sums_VD = statistics.narrow(0, size_, size_ * width_).view({size_, width_});
   const at::Tensor count = counts_V.sum();
-  const at::Tensor counts = count.gt(0) & statistics.isfinite().all();
+  const at::Tensor has_latents = count.gt(0);
   const double decay = options.codebook_decay;
   const Averages moved = {cluster_size_V_ * decay + counts_V * (1 - decay),
                           embed_avg_VD_ * decay + sums_VD * (1 - decay)};
@@ -96,9 +97,9 @@ void Codebook::move(const at::Tensor& statistics, const at::Tensor& noise_VD,
   const at::Tensor size_V1 = next.size_V.unsqueeze(1);
   const at::Tensor entries_VD =
       at::where(size_V1.gt(kNothing), next.sum_VD / size_V1.clamp_min(kNothing), embed_VD_);
-  embed_VD_.copy_(at::where(counts, entries_VD, embed_VD_));
-  cluster_size_V_.copy_(at::where(counts, next.size_V, cluster_size_V_));
-  embed_avg_VD_.copy_(at::where(counts, next.sum_VD, embed_avg_VD_));
+  embed_VD_.copy_(at::where(has_latents, entries_VD, embed_VD_));
+  cluster_size_V_.copy_(at::where(has_latents, next.size_V, cluster_size_V_));
+  embed_avg_VD_.copy_(at::where(has_latents, next.sum_VD, embed_avg_VD_));
 }
 
 Quantizer::Quantizer(const CodecOptions& options) : options_(options) {
@@ -175,7 +176,8 @@ Quantized Quantizer::learn(const at::Tensor& latents_BDT, const at::Tensor& book
   const at::NoGradGuard no_grad;
   at::Tensor all_KM = at::stack(own);
   if (sum) all_KM = sum(all_KM.flatten().to(at::kDouble)).view_as(all_KM);
-  pending_KM_.add_(all_KM.to(at::kFloat));
+  const at::Tensor are_finite = all_KM.isfinite().all();
+  pending_KM_.add_(at::where(are_finite, all_KM.to(at::kFloat), at::zeros_like(pending_KM_)));
   return out;
 }
 

@@ -31,7 +31,7 @@ class Codebook : public Block {
   at::Tensor counts_of(const at::Tensor& statistics) const;
   /// Moves the averages by the statistics of a step. A code that is used less than
   /// `dead_code_share` of the mean takes half of a frequent code and a place beside it, along its
-  /// row of noise. Statistics without a latent, or that are not finite, change nothing.
+  /// row of noise. Statistics without a latent change nothing.
   void move(const at::Tensor& statistics, const at::Tensor& noise_VD, const CodecOptions& options);
 
  protected:
@@ -66,7 +66,8 @@ class Quantizer : public Block {
   void begin_step(int64_t step);
   /// latents [B, D, T]; books_B: how many of the first books a row uses, int64.
   Quantized quantize(const at::Tensor& latents_BDT, const at::Tensor& books_B) const;
-  /// The same, and keeps the statistics for the next step. sum: over ranks; may be empty.
+  /// The same, and keeps the statistics for the next step unless they are not finite. sum: over
+  /// ranks; may be empty.
   Quantized learn(const at::Tensor& latents_BDT, const at::Tensor& books_B,
                   const SumOverRanks& sum);
   std::vector<at::Tensor> entries(int64_t books) const;

@@ -22,8 +22,8 @@ class SpectralLoss : public Block {
   ~SpectralLoss() override;
   /// Audio [B, S] float32, at least half a window long.
   SpectralLosses operator()(const at::Tensor& real_BS, const at::Tensor& decoded_BS) const;
-  /// Of each row: mean absolute difference of log10 mel magnitudes, mean of all resolutions. Source:
-  /// DAC's MelSpectrogramLoss, with the floor of magnitudes that the losses have.
+  /// Of each row: mean absolute difference of log10 mel magnitudes, mean of all resolutions.
+  /// Source: DAC's MelSpectrogramLoss, with the floor of magnitudes that the losses have.
   at::Tensor mel_distance(const at::Tensor& real_BS, const at::Tensor& decoded_BS) const;
 
  protected:
