@@ -19,12 +19,13 @@ constexpr double kCodecTolerance = 1e-4;
 
 /// The codebooks of every rank at every validation, and what it measures, newest last.
 struct Codebooks {
+  const Batch held_out = codec_batch(99);  // made once: ranks are threads that share a generator
   std::mutex mutex;
   std::vector<TensorMap> all;
 
   void take(Model& model) {
     TensorMap books;
-    const double distance = model.metrics_of(model.evaluate(codec_batch(99))).at("mel_distance");
+    const double distance = model.metrics_of(model.evaluate(held_out)).at("mel_distance");
     books["mel_distance"] = at::scalar_tensor(distance);
     for (const NamedTensor& buffer : model.named_buffers()) {
       if (buffer.persistent) books[buffer.name] = buffer.tensor->clone();

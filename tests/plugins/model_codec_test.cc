@@ -266,6 +266,21 @@ TEST_CASE("options of a codec that do not fit together are refused, with a next 
   CHECK(fixture.message_of("") == "no error");
 }
 
+TEST_CASE("codebooks that transformers refuses make a warning") {
+  Fixture fixture;
+  for (const int64_t size : {8, 10}) {
+    Config node = parse_json(fixture.plugins.registries().get<Model>("codec").tiny, "model");
+    node["name"] = Config::scalar("codec");
+    node["codebook_size"] = Config::scalar(std::to_string(size));
+    std::string warnings;
+    ModelContext context;
+    context.path = "model";
+    context.warn = [&](const std::string& message) { warnings += message; };
+    fixture.plugins.create<Model>(node, context);
+    CHECK(contains(warnings, "[codec/training-export] model.codebook_size: 10") == (size == 10));
+  }
+}
+
 TEST_CASE("a batch without the agent's audio is refused") {
   Fixture fixture;
   const auto model = fixture.model();

@@ -1,5 +1,6 @@
 #include "s2s/plugin.h"
 
+#include "codec_errors.h"
 #include "codec_model.h"
 #include "s2s/model_parts.h"
 
@@ -11,6 +12,10 @@ std::unique_ptr<Model> create(const Config& model, const ModelContext& context) 
   if (!options.sampling_rate) options.sampling_rate = target_sample_rate_of(context.data);
   check(options, context.path);
   check_sample_rate(context.path, options.rate_hz(), context.data, "target_sample_rate");
+  const int64_t size = options.codebook_size;
+  if (context.warn && (size & (size - 1)) != 0) {
+    context.warn(refused_by_transformers(context.path, size));
+  }
   return std::make_unique<CodecModel>(options);
 }
 
