@@ -13,12 +13,12 @@ LITERAL = re.compile(r'"((?:\\.|[^"\\])*)"')
 FOLDERS = ("include", "foundation", "data", "model", "interop", "training", "conformance", "sdk")
 
 # Words of the field, or of files that core reads: of these only the quoted name and kind:name
-# count. Of the last ones only kind:name counts: a type of device, which LibTorch gives, and a key
-# of cuts, manifests and reports.
+# count. Of the last ones only kind:name counts: a type of device, which LibTorch gives, a key of
+# cuts, manifests and reports, and a kind of component.
 WORDS = {"adamw", "asr", "bleu", "causal_lm", "cer", "conversations", "csv", "ctc", "cuts", "exact",
          "hf", "local", "lion", "mlflow", "muon", "sgd", "single", "tensorboard", "transducer",
          "turn_taking", "wandb", "wer", "whisper"}
-NO_NAMES = {"cuda", "text"}
+NO_NAMES = {"codec", "cuda", "text"}
 
 # (file pattern, line pattern): what has the name of a plugin and is something else.
 OTHERS = [

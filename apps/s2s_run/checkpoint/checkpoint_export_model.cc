@@ -102,7 +102,7 @@ class WholeModel {
     const NameMap names = model_->checkpoint_names();
     TensorMap tensors;
     for (const NamedTensor& tensor : ours) {
-      if (is_of_adapter(tensor.name)) continue;
+      if (is_of_adapter(tensor.name) || !foreign->is_exported(tensor.name)) continue;
       const auto theirs = names.to_theirs(tensor.name);
       S2S_ASSERT(theirs.has_value(), "a name map names every tensor");
       tensors[*theirs] = tensor.tensor->detach();
@@ -149,12 +149,12 @@ class WholeModel {
     return "";
   }
 
-  /// Everything that checkpoints store, except the codec's.
+  /// Everything that checkpoints store, except those of a frozen codec.
   std::vector<NamedTensor> own_tensors() {
     std::vector<NamedTensor> all = stored_tensors(*model_);
     std::set<at::Tensor*> of_codec;
     model_->for_each_block([&](const std::string&, Block& block) {
-      if (dynamic_cast<Codec*>(&block) == nullptr) return;
+      if (dynamic_cast<Codec*>(&block) == nullptr || !block.named_parameters().empty()) return;
       for (const NamedTensor& t : stored_tensors(block)) of_codec.insert(t.tensor);
     });
     std::erase_if(all, [&](const NamedTensor& t) { return of_codec.count(t.tensor) != 0; });

@@ -184,8 +184,8 @@ void tell(const ValidateArguments& arguments, const Invocation& invocation,
   ReportOptions options;
   if (const auto* speech = find_capability<AnswersSpeech>(*parts.model)) {
     options.frame_s = speech->frame_length_s();
-  } else if (auto* const speaker = find_capability<SpeaksText>(*parts.model)) {
-    options.frame_s = 1 / speaker->codec().shape().frame_rate_hz();
+  } else if (auto* const speaking = find_capability<HasCodec>(*parts.model)) {
+    options.frame_s = 1 / speaking->codec().shape().frame_rate_hz();
   }
   options.metrics = parts.metrics;
   const std::string where = arguments.report.empty() ? folder.report() : arguments.report;

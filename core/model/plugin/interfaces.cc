@@ -56,6 +56,7 @@ std::map<std::string, double> Model::metrics_of(const MetricSums& sums) const {
 HasLanguageModel::~HasLanguageModel() = default;
 TakesAdapters::~TakesAdapters() = default;
 HasForeignClass::~HasForeignClass() = default;
+bool HasForeignClass::is_exported(const std::string&) const { return true; }
 ForeignParts HasForeignClass::foreign_parts() const { return {}; }
 HasCodec::~HasCodec() = default;
 RunsReferences::~RunsReferences() = default;

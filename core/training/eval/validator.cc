@@ -77,6 +77,9 @@ Validator::Validator(Model& model, const Sets& sets, ValidationSettings settings
       speech_(find_capability<AnswersSpeech>(model)),
       speaker_(speech_ == nullptr ? find_capability<SpeaksText>(model) : nullptr),
       writer_(speech_ == nullptr ? find_capability<TextGenerator>(model) : nullptr),
+      codec_(speech_ == nullptr && speaker_ == nullptr && writer_ == nullptr
+                 ? find_capability<HasCodec>(model)
+                 : nullptr),
       sets_(sets),
       settings_(std::move(settings)) {
   const auto* const shares = find_capability<SharesWidths>(model);
@@ -95,6 +98,10 @@ void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, Metric
   if (!is_answered(turn.first)) return;
   if (writer_ != nullptr) return write(sets, turn, on_device);
   if (speaker_ != nullptr) return answer(turn, on_device, speak(sets, on_device));
+  if (codec_ != nullptr) {
+    if (turn.counts) answer(turn, on_device, round_trip(on_device));
+    return;
+  }
   if (!on_device.source_audio_BS.defined()) return;
   const Batch wide = as_wide_as_all(on_device, padded_, sets);
   answer(turn, wide, speech_->answer(wide, /*decode_audio=*/true));
@@ -118,9 +125,23 @@ Generation Validator::speak(SharedSets& sets, const Batch& batch) {
   return out;
 }
 
+/// What the codec makes of the agent's audio.
+Generation Validator::round_trip(const Batch& batch) const {
+  Codec& codec = codec_->codec();
+  const FullPrecision full_precision;
+  const auto [codes_BKT, code_lens_B] =
+      codec.encode(batch.target_audio_BS, batch.target_audio_lens_B);
+  Generation out;
+  out.audio_BS = codec.decode(codes_BKT);
+  out.audio_lens_B = code_lens_B * codec.shape().samples_per_frame;
+  return out;
+}
+
 bool Validator::is_answered(int64_t number) const {
   if (settings_.answers == Answers::kNone) return false;
-  if (speech_ == nullptr && speaker_ == nullptr && writer_ == nullptr) return false;
+  if (speech_ == nullptr && speaker_ == nullptr && writer_ == nullptr && codec_ == nullptr) {
+    return false;
+  }
   return settings_.limit_answers == 0 || number < settings_.limit_answers;
 }
 
@@ -226,25 +247,40 @@ void Validator::keep(const ReportExample& example) {
 ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& batch,
                                     const Generation& generated, int64_t b) const {
   const auto row_number = static_cast<size_t>(b);
-  const Tokenizer& tokenizer = speech_ != nullptr ? speech_->tokenizer() : speaker_->tokenizer();
   ReportExample example;
   example.id = batch.ids[row_number];
   example.data_set = turn.set;
   example.batch = turn.number;
   example.turns = batch.turns[row_number];
   example.texts.reference = batch.target_texts[row_number];
+  example.texts.user_reference = user_words(example.turns);
   if (speech_ != nullptr) {
     example.texts.text_channel = generated.text[row_number];
     example.user = {row(batch.source_audio_BS, batch.source_audio_lens_B, b),
                     speech_->source_sample_rate_hz()};
   }
-  example.texts.user_reference = user_words(example.turns);
   if (!generated.user_text.empty()) example.texts.user_channel = generated.user_text[row_number];
   if (generated.audio_BS.defined()) {
-    example.answer = {row(generated.audio_BS, generated.audio_lens_B, b),
-                      speech_ != nullptr ? speech_->answer_sample_rate_hz()
-                                         : speaker_->codec().shape().sample_rate_hz};
+    example.answer = {row(generated.audio_BS, generated.audio_lens_B, b), answer_rate_hz()};
   }
+  add_tokens(example, batch, generated, b);
+  return example;
+}
+
+int64_t Validator::answer_rate_hz() const {
+  if (speech_ != nullptr) return speech_->answer_sample_rate_hz();
+  HasCodec& speaking = speaker_ != nullptr ? *speaker_ : *codec_;
+  return speaking.codec().shape().sample_rate_hz;
+}
+
+/// Adds the text channels.
+void Validator::add_tokens(ReportExample& example, const Batch& batch, const Generation& generated,
+                           int64_t b) const {
+  if (codec_ != nullptr) {
+    example.frame_s = 1 / codec_->codec().shape().frame_rate_hz();
+    return;
+  }
+  const Tokenizer& tokenizer = speech_ != nullptr ? speech_->tokenizer() : speaker_->tokenizer();
   example.frame_s = speech_ != nullptr ? speech_->frame_length_s()
                                        : 1 / speaker_->codec().shape().frame_rate_hz();
   // Token t of an answer belongs to frame t + 1: the text channel leads by one frame.
@@ -253,10 +289,10 @@ ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& b
             speech_ != nullptr ? 1 : 0, tokenizer);
   example.reference_tokens =
       marks(batch.target_tokens_BT[b], batch.target_token_lens_B[b].item<int64_t>(), 0, tokenizer);
-  return example;
 }
 
-/// Adds the reference audio and its codec round trip to the examples from `first` on.
+/// Adds the reference audio and its codec round trip to the examples from `first` on. A codec's own
+/// examples have the round trip as their answer.
 void Validator::add_best_case(const Batch& batch, size_t first) {
   auto* const speaking = find_capability<HasCodec>(model_);
   if (speaking == nullptr || !batch.target_audio_BS.defined()) return;

@@ -56,10 +56,14 @@ class Validator {
  private:
   void run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums);
   Generation speak(SharedSets& sets, const Batch& batch);
+  Generation round_trip(const Batch& batch) const;
   void answer(const SharedSets::Turn& turn, const Batch& batch, const Generation& generated);
   void write(SharedSets& sets, const SharedSets::Turn& turn, const Batch& batch);
   ReportExample example_of(const SharedSets::Turn& turn, const Batch& batch,
                            const Generation& generated, int64_t b) const;
+  int64_t answer_rate_hz() const;
+  void add_tokens(ReportExample& example, const Batch& batch, const Generation& generated,
+                  int64_t b) const;
   void add_best_case(const Batch& batch, size_t first);
   bool is_answered(int64_t number) const;
   bool keeps_audio() const;
@@ -71,6 +75,7 @@ class Validator {
   AnswersSpeech* speech_;  // null: the model does not answer speech
   SpeaksText* speaker_;    // null: it does, or it does not speak the reference's text
   TextGenerator* writer_;  // null: it does, or it does not continue prompts
+  HasCodec* codec_;        // null: it does one of these, or it has no codec
   bool answers_in_evaluate_ = false;
   std::vector<PaddedTensor> padded_;  // what answers depend on (SharesWidths)
   const Sets& sets_;

@@ -172,9 +172,14 @@ LossSums StepRunner::accumulate_gradients(const std::vector<Batch>& batches,
   const ReplayedRank rank = settings_.replay.value_or(
       ReplayedRank{parts_.strategy->data_rank(), parts_.strategy->mesh().data_size(), step.frames});
   const int64_t number = step.report.step;
+  StepContext context{number, step.frames, settings_.accumulate * rank.data_size};
+  if (parts_.strategy->mesh().data_size() > 1) {
+    context.sum_over_data = [this](const at::Tensor& numbers) {
+      return parts_.strategy->reduce_over_data(numbers).to(numbers.device());
+    };
+  }
   TrainerPasses passes(settings_, loss_scale_, events_,
-                       {number, 0, settings_.accumulate, rank.data_rank, rank.data_size},
-                       {number, step.frames, settings_.accumulate * rank.data_size});
+                       {number, 0, settings_.accumulate, rank.data_rank, rank.data_size}, context);
   parts_.strategy->run_micro_batches(*parts_.model, batches, passes);
   return std::move(passes.losses);
 }

@@ -2,6 +2,7 @@
 // Model: what the trainer trains. Kind `model`. A model also implements the interfaces of
 // kinds/model_capabilities.h that commands ask it for.
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -42,6 +43,10 @@ struct StepContext {
   int64_t step = 0;           // optimizer step, 0-based
   double loss_frames = 0;     // N of the whole step on all ranks (global normalization)
   int64_t micro_batches = 1;  // of this step on all data ranks (local normalization averages them)
+  /// Sums numbers over the data ranks, for statistics that a model keeps beside its gradients. All
+  /// ranks call it with the same sizes, in the same order. float64 [N] -> float64 [N] on the same
+  /// device, bit-identical on all ranks. Empty: there is one rank.
+  std::function<at::Tensor(const at::Tensor& numbers)> sum_over_data = {};
 };
 
 /// Sums that a validation accumulates over batches: name -> {sum, count}.

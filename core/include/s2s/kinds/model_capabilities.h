@@ -48,11 +48,14 @@ class HasForeignClass {
   virtual ~HasForeignClass();
   /// The config.json of this model, without parts that it does not contain.
   virtual Config hf_config() const = 0;
+  /// False for a tensor that serves training only, and that the class does not have. Default: true.
+  virtual bool is_exported(const std::string& name) const;
   /// What an export copies from the folder that model.path names. Default: nothing.
   virtual ForeignParts foreign_parts() const;
 };
 
-/// Contains a codec. It stays float32, and gets its statistics before the first step.
+/// Contains a codec. It stays float32, and gets its statistics before the first step. A model that
+/// answers nothing is validated by what its codec makes of the agent's audio.
 class HasCodec {
  public:
   virtual ~HasCodec();

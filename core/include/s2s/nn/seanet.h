@@ -26,6 +26,7 @@ struct SeanetSpec {
   EdgePadding padding = EdgePadding::kZeros;
   double trim_right_ratio = 1;  // of a causal transposed convolution's overlap, cut at the end
   SeanetNorm norm = SeanetNorm::kNone;
+  bool trains = false;  // weights are parameters; not with kGroup
 };
 
 /// The padding of a `pad_mode`: constant, reflect or replicate.

@@ -111,7 +111,8 @@ at::Tensor StreamLstm::push(const at::Tensor& x_BCT, StreamState& state, bool) c
   }
   const auto [y_TBC, h, c] = at::lstm(x_BCT.permute({2, 0, 1}), {hidden, cell}, weights_,
                                       /*has_biases=*/true, num_layers_, /*dropout=*/0.0,
-                                      /*train=*/false, /*bidirectional=*/false,
+                                      /*train=*/weights_.front().requires_grad(),
+                                      /*bidirectional=*/false,
                                       /*batch_first=*/false);
   hidden = h;
   cell = c;

@@ -91,11 +91,14 @@ class Layers {
 
   void add_lstm(AudioStack& stack, int64_t channels) const {
     if (spec_.num_lstm_layers == 0) return;
-    stack.add(std::make_unique<StreamLstm>(channels, spec_.num_lstm_layers, WeightForm{}, "lstm."));
+    stack.add(std::make_unique<StreamLstm>(channels, spec_.num_lstm_layers,
+                                           WeightForm{.trains = spec_.trains}, "lstm."));
   }
 
  private:
-  WeightForm form() const { return {.is_normed = spec_.norm == SeanetNorm::kWeight}; }
+  WeightForm form() const {
+    return {.trains = spec_.trains, .is_normed = spec_.norm == SeanetNorm::kWeight};
+  }
 
   const SeanetSpec& spec_;
 };

@@ -1,0 +1,89 @@
+#pragma once
+// Residual vector quantization with codebooks of moving averages, under the names of transformers'
+// EncodecModel. Statistics of a step move the codebooks at the next one, so that all micro-batches
+// of a step have the same codebooks. Shape letters: B rows, D width, T frames, N latents, V
+// entries, K codebooks, M numbers of statistics.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "codec_options.h"
+#include "s2s/nn/block.h"
+
+namespace s2s::codec {
+
+/// A codebook: the mean of the latents that have each of its codes, of moving averages.
+class Codebook : public Block {
+ public:
+  /// seed: of the entries before the first step.
+  Codebook(int64_t size, int64_t width, uint64_t seed);
+  ~Codebook() override;
+  const at::Tensor& entries_VD() const { return embed_VD_; }
+  int64_t size() const { return size_; }
+  int64_t width() const { return width_; }
+  /// How many numbers its statistics have: a count and a sum for each code, and an error.
+  int64_t num_statistics() const { return size_ * (width_ + 1) + 1; }
+  /// Of latents with these codes; weight_N: 0 leaves a latent out.
+  at::Tensor statistics(const at::Tensor& latents_ND, const at::Tensor& code_N,
+                        const at::Tensor& weight_N) const;
+  /// Counts of a book's statistics, [V].
+  at::Tensor counts_of(const at::Tensor& statistics) const;
+  /// Moves the averages by the statistics of a step. A code that is used less than
+  /// `dead_code_share` of the mean takes half of a frequent code and a place beside it, along its
+  /// row of noise. Statistics without a latent change nothing.
+  void move(const at::Tensor& statistics, const at::Tensor& noise_VD, const CodecOptions& options);
+
+ protected:
+  void reset_buffers() override;
+
+ private:
+  /// Averages after a step.
+  struct Averages {
+    at::Tensor size_V, sum_VD;
+  };
+  Averages with_dead_replaced(const Averages& moved, const at::Tensor& spread,
+                              const at::Tensor& noise_VD, double dead_code_share) const;
+
+  int64_t size_, width_;
+  uint64_t seed_;
+  at::Tensor inited_, cluster_size_V_, embed_VD_, embed_avg_VD_;
+};
+
+/// What quantization gives training.
+struct Quantized {
+  at::Tensor sum_BDT;     // of the entries; its gradient goes to the latents (straight through)
+  at::Tensor commit_B;    // mean square distance of what books quantize to its entries
+  at::Tensor perplexity;  // of the codes, mean of the books; a number without gradient
+};
+
+class Quantizer : public Block {
+ public:
+  using SumOverRanks = std::function<at::Tensor(const at::Tensor&)>;
+  explicit Quantizer(const CodecOptions& options);
+  ~Quantizer() override;
+  /// Moves the codebooks by the statistics of the step before. Once per step.
+  void begin_step(int64_t step);
+  /// latents [B, D, T]; books_B: how many of the first books a row uses, int64.
+  Quantized quantize(const at::Tensor& latents_BDT, const at::Tensor& books_B) const;
+  /// The same, and keeps the statistics for the next step unless they are not finite. sum: over
+  /// ranks; may be empty.
+  Quantized learn(const at::Tensor& latents_BDT, const at::Tensor& books_B,
+                  const SumOverRanks& sum);
+  std::vector<at::Tensor> entries(int64_t books) const;
+
+ protected:
+  void reset_buffers() override;
+
+ private:
+  Quantized pass(const at::Tensor& latents_BDT, const at::Tensor& books_B,
+                 std::vector<at::Tensor>* statistics) const;
+
+  CodecOptions options_;
+  std::vector<std::unique_ptr<Codebook>> books_;
+  at::Tensor pending_KM_;  // statistics of the step
+  at::Tensor noise_VD_;
+  int64_t step_ = -1;
+};
+
+}  // namespace s2s::codec
