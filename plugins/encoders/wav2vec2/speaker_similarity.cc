@@ -2,8 +2,11 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "s2s/data/resample.h"
@@ -14,7 +17,7 @@ namespace s2s::wav2vec2 {
 namespace {
 
 constexpr const char* kTinyModel =
-    R"({"path": "", "model": {"model_type": "wavlm", "hidden_size": 16,
+    R"({"path": "", "config": {"model_type": "wavlm", "hidden_size": 16,
     "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
     "conv_dim": [8, 8, 8], "conv_stride": [20, 4, 4], "conv_kernel": [40, 8, 4],
     "num_conv_pos_embeddings": 6, "num_conv_pos_embedding_groups": 2,
@@ -23,11 +26,11 @@ constexpr const char* kTinyModel =
 
 struct SpeakerSimilarityOptions {
   std::string path;
-  Config model;
+  Config config;
 
   void visit(OptionVisitor& v) {
     v("path", path, "folder of WavLMForXVector or Wav2Vec2ForXVector (transformers)", required());
-    v("model", model, "in place of the folder: its config.json, for random weights");
+    v("config", config, "in place of the folder: its config.json, for random weights");
   }
 };
 
@@ -39,10 +42,10 @@ Config options_of(const Config& foreign) {
 /// The model of a folder, or one with random weights of a configuration.
 std::unique_ptr<XVector> model_of(const SpeakerSimilarityOptions& options,
                                   const BuildContext& context) {
-  const bool is_random = !options.model.is_null();
+  const bool is_random = !options.config.is_null();
   const std::string path = is_random ? "" : resolve_path(options.path, context.base_dir);
-  const std::string place = is_random ? context.path + ".model" : path;
-  const Config foreign = is_random ? options.model : read_json(path + "/config.json");
+  const std::string place = is_random ? context.path + ".config" : path;
+  const Config foreign = is_random ? options.config : read_json(path + "/config.json");
   const Config* const type = foreign.find("model_type");
   const bool is_wav2vec2 = type != nullptr && type->is_scalar() && type->text() == "wav2vec2";
   const Family family = is_wav2vec2 ? Family::kWav2Vec2 : Family::kWavLm;
@@ -59,6 +62,19 @@ std::unique_ptr<XVector> model_of(const SpeakerSimilarityOptions& options,
   auto model = std::make_unique<XVector>(encoder, x_vector_from_hf(foreign, place), place, path);
   model->materialize(at::kCPU, at::kFloat, 0);
   model->train(false);
+  return model;
+}
+
+/// The same, once for all metrics that use the folder at a time: each set and each audio has one.
+std::shared_ptr<XVector> shared_model(const SpeakerSimilarityOptions& options,
+                                      const BuildContext& context) {
+  if (!options.config.is_null()) return model_of(options, context);
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<XVector>> by_folder;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<XVector>& known = by_folder[resolve_path(options.path, context.base_dir)];
+  std::shared_ptr<XVector> model = known.lock();
+  if (model == nullptr) known = model = model_of(options, context);
   return model;
 }
 
@@ -80,7 +96,7 @@ at::Tensor speech_in(const Spoken& spoken) {
 
 class SpeakerSimilarity final : public Metric {
  public:
-  explicit SpeakerSimilarity(std::unique_ptr<XVector> model) : model_(std::move(model)) {}
+  explicit SpeakerSimilarity(std::shared_ptr<XVector> model) : model_(std::move(model)) {}
   MetricScope scope() const override { return MetricScope::kVoices; }
   bool needs_audio() const override { return true; }
   void add(const MetricExample& example) override {
@@ -106,14 +122,14 @@ class SpeakerSimilarity final : public Metric {
                               model_->sample_rate_hz()));
   }
 
-  std::unique_ptr<XVector> model_;
+  std::shared_ptr<XVector> model_;
   double sum_ = 0;
   int64_t count_ = 0;
 };
 
 std::unique_ptr<Metric> create_speaker_similarity(const Config& node, const BuildContext& context) {
   const auto options = read_options<SpeakerSimilarityOptions>(node, context.path);
-  return std::make_unique<SpeakerSimilarity>(model_of(options, context));
+  return std::make_unique<SpeakerSimilarity>(shared_model(options, context));
 }
 
 }  // namespace

@@ -109,13 +109,14 @@ TEST_CASE("a voice equals itself, and a folder of something else is refused") {
   found->add(example);
   CHECK(value_of(*found) == doctest::Approx(1));
   CHECK_THROWS_WITH_AS(metric("{}"), doctest::Contains("[config/missing]"), Error);
+  const test::TemporaryFolder bad;
   peer.weights.erase("tdnn.0.kernel.bias");
-  write_folder(folder, peer);
-  CHECK_THROWS_WITH_AS(metric_at(folder), doctest::Contains("tdnn.0.kernel.bias"), Error);
-  folder.write("config.json", R"({"model_type": "wavlm", "tdnn_kernel": [1]})");
-  CHECK_THROWS_WITH_AS(metric_at(folder), doctest::Contains("[encoder/sizes]"), Error);
-  folder.write("config.json", R"({"model_type": "bert"})");
-  CHECK_THROWS_WITH_AS(metric_at(folder), doctest::Contains("[weights/config]"), Error);
+  write_folder(bad, peer);
+  CHECK_THROWS_WITH_AS(metric_at(bad), doctest::Contains("tdnn.0.kernel.bias"), Error);
+  bad.write("config.json", R"({"model_type": "wavlm", "tdnn_kernel": [1]})");
+  CHECK_THROWS_WITH_AS(metric_at(bad), doctest::Contains("[encoder/sizes]"), Error);
+  bad.write("config.json", R"({"model_type": "bert"})");
+  CHECK_THROWS_WITH_AS(metric_at(bad), doctest::Contains("[weights/config]"), Error);
 }
 
 }  // namespace
