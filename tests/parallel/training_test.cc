@@ -333,8 +333,8 @@ TEST_CASE("examples of all ranks come to rank 0 as they are, in the order of one
     e.data_set = number % 2 == 0 ? "b" : "a";
     e.batch = number / 2;
     e.turns = {{true, 0.5, 1.25, "caf\xc3\xa9"}};
-    e.texts.reference = "yes";
-    e.texts.heard_model = "";
+    e.texts = {.reference = "yes", .heard_model = ""};
+    e.heard_words[TextSource::kModelAudio] = {{"no", 0.5, 0.75}};
     e.answer = {at::arange(number, at::kFloat) / 3, 16000};
     e.answer_tokens = {{3, TokenMark::Kind::kEos, " x"}};
     e.numbers["loss"] = std::nan("");
@@ -363,7 +363,8 @@ TEST_CASE("examples of all ranks come to rank 0 as they are, in the order of one
                       found.answer_tokens[0].frame == 3 && found.answer_tokens[0].text == " x" &&
                       found.answer_tokens[0].kind == TokenMark::Kind::kEos &&
                       std::isnan(found.numbers.at("loss"));
-    if (!same) throw std::runtime_error("changed on the way");
+    const bool heard = found.heard_words.begin()->second[0].end_s == 0.75;
+    if (!same || !heard) throw std::runtime_error("changed on the way");
   });
   CHECK(thrown == kNothingThrown3);
 }

@@ -4,6 +4,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "eval/metrics/data_set_board.h"
 #include "eval/metrics/example_exchange.h"
@@ -314,22 +316,27 @@ void Validator::add_best_case(const Batch& batch, size_t first) {
 void Validator::listen(size_t first) {
   if (settings_.scorer == nullptr) return;
   std::vector<AudioClip> clips;
-  std::vector<std::optional<std::string>*> texts;
+  std::vector<std::function<void(Transcript)>> take;
   for (size_t i = first; i < examples_.size(); ++i) {
     ReportExample& example = examples_[i];
     SpokenTexts& heard = example.texts;
-    for (const auto& [clip, text] : {std::pair(&example.answer, &heard.heard_model),
-                                     std::pair(&example.reference, &heard.heard_reference),
-                                     std::pair(&example.round_trip, &heard.heard_round_trip)}) {
+    for (const auto& [clip, text, source] :
+         {std::tuple(&example.answer, &heard.heard_model, TextSource::kModelAudio),
+          std::tuple(&example.reference, &heard.heard_reference, TextSource::kReferenceAudio),
+          std::tuple(&example.round_trip, &heard.heard_round_trip, TextSource::kRoundTripAudio)}) {
       if (!clip->samples_S.defined()) continue;
       clips.push_back(*clip);
-      texts.push_back(text);
+      take.emplace_back([&example, text = text, source = source](Transcript found) {
+        const bool has_times = !found.words.empty() || found.text.empty();
+        if (has_times) example.heard_words[source] = std::move(found.words);
+        *text = std::move(found.text);
+      });
     }
   }
   if (settings_.progress)
     settings_.progress("clips to listen to", static_cast<int64_t>(clips.size()));
-  const std::vector<std::string> found = settings_.scorer->transcribe(clips);
-  for (size_t i = 0; i < found.size(); ++i) *texts[i] = found[i];
+  std::vector<Transcript> found = settings_.scorer->transcripts(clips);
+  for (size_t i = 0; i < found.size(); ++i) take[i](std::move(found[i]));
 }
 
 }  // namespace s2s

@@ -228,6 +228,13 @@ std::vector<NamedMetric> RunBuilder::metrics() const {
       return registries_.create<Metric>(node, context("model.metrics"));
     });
   };
+  // One that needs an option is computed where it is listed.
+  const auto needs_options = [this](const std::string& name, const Config& node) {
+    const auto list_options = registries_.get<Metric>(name, node, "model.metrics").options;
+    const OptionTable options = list_options == nullptr ? OptionTable() : list_options();
+    return std::any_of(options.begin(), options.end(),
+                       [](const OptionRow& row) { return row.bounds.required; });
+  };
   const auto listed = metric_components(settings_.model.metrics);
   std::vector<NamedMetric> metrics;
   for (const std::string& own : own_metrics_) {
@@ -235,7 +242,8 @@ std::vector<NamedMetric> RunBuilder::metrics() const {
                                        [&](const auto& named) { return named.first == own; });
     Config node = Config::map();
     node["name"] = Config::scalar(own);
-    if (!is_listed) metrics.push_back(metric_of(own, node, false));
+    if (is_listed || needs_options(own, node)) continue;
+    metrics.push_back(metric_of(own, node, false));
   }
   for (const auto& [name, node] : listed) metrics.push_back(metric_of(name, node, true));
   return metrics;

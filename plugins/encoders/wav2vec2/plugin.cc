@@ -1,6 +1,7 @@
 #include "s2s/plugin.h"
 
 #include "s2s/nn/weights.h"
+#include "speaker_similarity.h"
 #include "wav2vec2.h"
 
 namespace s2s::wav2vec2 {
@@ -48,7 +49,8 @@ Component<Encoder> component(const char* summary) {
 }  // namespace
 }  // namespace s2s::wav2vec2
 
-S2S_PLUGIN("wav2vec2", "0.1.0", "Apache-2.0", "encoder:wav2vec2\nencoder:hubert\nencoder:wavlm") {
+S2S_PLUGIN("wav2vec2", "0.1.0", "Apache-2.0",
+           "encoder:wav2vec2\nencoder:hubert\nencoder:wavlm\nmetric:speaker_similarity") {
   using namespace s2s::wav2vec2;
   auto wav2vec2 = component<Family::kWav2Vec2>("wav2vec 2.0's encoder on audio; not live");
   auto hubert = component<Family::kHubert>("HuBERT's encoder on audio; not live");
@@ -59,4 +61,5 @@ S2S_PLUGIN("wav2vec2", "0.1.0", "Apache-2.0", "encoder:wav2vec2\nencoder:hubert\
   registrar.add(wav2vec2);
   registrar.add(hubert);
   registrar.add(wavlm);
+  registrar.add(speaker_similarity());
 }

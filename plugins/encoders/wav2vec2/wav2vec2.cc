@@ -95,7 +95,7 @@ at::Tensor Wav2Vec2::output_frames(const at::Tensor& lengths_B) const {
 }
 
 at::Tensor Wav2Vec2::encode(const at::Tensor& x_BTC, const at::Tensor& frames_B,
-                            const LayerOutputs& outputs) {
+                            const LayerOutputs& outputs, std::vector<at::Tensor>* states) {
   if (x_BTC.size(1) == 0) {  // too short for a frame; every layer runs, as on the other ranks
     return encode(at::constant_pad_nd(x_BTC, {0, 0, 0, 1}), frames_B, outputs).narrow(1, 0, 0);
   }
@@ -122,10 +122,21 @@ at::Tensor Wav2Vec2::encode(const at::Tensor& x_BTC, const at::Tensor& frames_B,
       x_BTH,
       [&](int64_t i, const at::Tensor& x) {
         const auto index = static_cast<size_t>(i);
+        if (states != nullptr) states->push_back(x);
         return bias_NTT.defined() ? (*gated_layers_[index])(x, bias_NTT, seen_B11T)
                                   : (*layers_[index])(x, seen_B11T);
       },
       [&](const at::Tensor& x) { return options_.do_stable_layer_norm ? norm_(x) : x; });
+}
+
+std::vector<at::Tensor> Wav2Vec2::hidden_states(const at::Tensor& audio_1S) {
+  const at::Tensor length_1 = at::tensor({audio_1S.size(1)}, at::kLong);
+  std::vector<at::Tensor> states;
+  const at::Tensor last =
+      encode(feature_encoder_(prepared(audio_1S, length_1)), output_frames(length_1),
+             LayerOutputs(options_.num_hidden_layers, place_), &states);
+  states.push_back(last);
+  return states;
 }
 
 EncoderOutput Wav2Vec2::forward(const at::Tensor& audio_BS, const at::Tensor& lengths_B) {

@@ -19,6 +19,9 @@ class Wav2Vec2 : public Encoder, public RunsReferences {
   Wav2Vec2(const Wav2Vec2Options& options, const std::string& place, std::string weights_path);
   ~Wav2Vec2() override;
 
+  /// Audio [1, S] -> transformers' hidden_states: what the first layer gets, the output of each
+  /// layer but the last, and the encoder's own output.
+  std::vector<at::Tensor> hidden_states(const at::Tensor& audio_1S);
   EncoderOutput forward(const at::Tensor& audio_BS, const at::Tensor& lengths_B) override;
   int64_t output_frames(int64_t num_samples) const override { return options_.frames(num_samples); }
   int64_t output_width(int64_t num_samples) const override { return options_.frames(num_samples); }
@@ -47,9 +50,9 @@ class Wav2Vec2 : public Encoder, public RunsReferences {
   at::Tensor output_frames(const at::Tensor& lengths_B) const;
   /// Audio in the type of the weights, zeros beyond each row's length.
   at::Tensor prepared(const at::Tensor& audio_BS, const at::Tensor& lengths_B) const;
-  /// frames_B: valid ones of each row, on the device of x.
+  /// frames_B: valid ones of each row, on the device of x. states: get what goes into each layer.
   at::Tensor encode(const at::Tensor& x_BTC, const at::Tensor& frames_B,
-                    const LayerOutputs& outputs);
+                    const LayerOutputs& outputs, std::vector<at::Tensor>* states = nullptr);
 
   Wav2Vec2Options options_;
   std::string place_, weights_path_;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "s2s/kinds/metric.h"
-#include "s2s/plugin.h"
+#include "components.h"
+#include "silero.h"
 
 namespace s2s::turn_taking {
 namespace {
@@ -72,10 +72,14 @@ constexpr Score kScores[] = {
 
 class TurnTaking final : public Metric {
  public:
+  explicit TurnTaking(std::unique_ptr<Silero> silero) : silero_(std::move(silero)) {}
   MetricScope scope() const override { return MetricScope::kVoices; }
+  bool needs_audio() const override { return silero_ != nullptr; }
   void add(const MetricExample& example) override {
-    sum_ += count_turn_taking(
-        {example.turns, example.user.speech, example.hypothesis.speech, example.duration_s});
+    const Spoken &user = example.user, &agent = example.hypothesis;
+    sum_ +=
+        count_turn_taking({example.turns, silero_ ? (*silero_)(user.audio) : user.speech,
+                           silero_ ? (*silero_)(agent.audio) : agent.speech, example.duration_s});
   }
   std::vector<MetricValue> values() const override {
     std::vector<MetricValue> out;
@@ -106,28 +110,22 @@ class TurnTaking final : public Metric {
   }
 
  private:
+  std::unique_ptr<Silero> silero_;  // null: by levels
   DuplexCounts sum_;
 };
 
-struct NoOptions {
-  void visit(OptionVisitor&) {}
-};
+std::unique_ptr<Metric> create_turn_taking(const Config& node, const BuildContext& context) {
+  const auto options = read_options<TurnTakingOptions>(node, context.path);
+  return std::make_unique<TurnTaking>(Silero::create(options.silero, context));
+}
 
 }  // namespace
 
-Component<Metric> component() {
-  return {
-      .name = "turn_taking",
-      .summary = "answers in time, silence in pauses, stops when interrupted",
-      .create = [](const Config& options, const BuildContext& context) -> std::unique_ptr<Metric> {
-        read_options<NoOptions>(options, context.path);
-        return std::make_unique<TurnTaking>();
-      },
-      .options = list_options<NoOptions>};
+Component<Metric> turn_taking() {
+  return {.name = "turn_taking",
+          .summary = "answers in time, silence in pauses, stops when interrupted",
+          .create = create_turn_taking,
+          .options = list_options<TurnTakingOptions>};
 }
 
 }  // namespace s2s::turn_taking
-
-S2S_PLUGIN("turn_taking", "0.1.0", "Apache-2.0", "metric:turn_taking") {
-  registrar.add(s2s::turn_taking::component());
-}

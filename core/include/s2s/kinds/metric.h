@@ -36,6 +36,8 @@ struct Spoken {
   std::vector<SpeechSegment> speech;  // detected in the audio, in time order
   std::vector<TokenMark> tokens;      // of the text channel
   std::vector<TimedWord> words;       // of the text channel
+  /// Words that the scorer heard in the audio. Not set: it did not listen, or tells no times.
+  std::optional<std::vector<RecognizedWord>> heard;
 };
 
 /// One validated dialogue, or one prompt and its answer.

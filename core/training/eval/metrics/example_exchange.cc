@@ -84,6 +84,27 @@ std::optional<ExampleSpeech> example_speech_of(const json& from) {
                        maybe_segments_of(from.at(3)), maybe_segments_of(from.at(4))};
 }
 
+json to_json(const std::map<TextSource, std::vector<RecognizedWord>>& heard) {
+  json out = json::array();
+  for (const auto& [source, words] : heard) {
+    json list = json::array();
+    for (const RecognizedWord& word : words) {
+      list.push_back({word.text, word.start_s, word.end_s});
+    }
+    out.push_back({static_cast<int>(source), list});
+  }
+  return out;
+}
+
+std::map<TextSource, std::vector<RecognizedWord>> heard_words_of(const json& from) {
+  std::map<TextSource, std::vector<RecognizedWord>> out;
+  for (const json& entry : from) {
+    auto& words = out[static_cast<TextSource>(entry.at(0).get<int>())];
+    for (const json& word : entry.at(1)) words.push_back({word.at(0), word.at(1), word.at(2)});
+  }
+  return out;
+}
+
 json to_json(const ReportExample& e) {
   json turns = json::array();
   for (const Turn& turn : e.turns) {
@@ -99,6 +120,7 @@ json to_json(const ReportExample& e) {
         to_json(e.texts.heard_reference), to_json(e.texts.heard_round_trip), e.texts.user_reference,
         to_json(e.texts.user_channel)}},
       {"clips", {to_json(e.user), to_json(e.answer), to_json(e.reference), to_json(e.round_trip)}},
+      {"heard_words", to_json(e.heard_words)},
       {"speech", to_json(e.speech)},
       {"frame_s", e.frame_s},
       {"marks", {to_json(e.answer_tokens), to_json(e.reference_tokens)}},
@@ -121,6 +143,7 @@ ReportExample example_of(const json& from) {
   e.answer = clip_of(clips.at(1));
   e.reference = clip_of(clips.at(2));
   e.round_trip = clip_of(clips.at(3));
+  e.heard_words = heard_words_of(from.at("heard_words"));
   e.speech = example_speech_of(from.at("speech"));
   e.frame_s = from.at("frame_s");
   e.answer_tokens = marks_of(from.at("marks").at(0));

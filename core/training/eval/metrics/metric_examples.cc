@@ -89,6 +89,8 @@ class ScopedExamples {
     if (source == TextSource::kTextChannel || !*speech) return false;
     to.audio = *clip;
     to.speech = **speech;
+    const auto heard = from_.heard_words.find(source);
+    if (heard != from_.heard_words.end()) to.heard = heard->second;
     return true;
   }
 

@@ -26,6 +26,7 @@ struct ReportExample {
   int64_t batch = 0;  // index of its batch in the set
   std::vector<Turn> turns;
   SpokenTexts texts;
+  std::map<TextSource, std::vector<RecognizedWord>> heard_words;  // if the scorer tells times
   AudioClip user;
   AudioClip answer;     // the model's speech
   AudioClip reference;  // the reference speech of the agent

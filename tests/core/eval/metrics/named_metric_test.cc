@@ -32,17 +32,19 @@ class Given : public Metric {
     turns_ += static_cast<double>(example.turns.size());
     words_ += static_cast<double>(example.hypothesis.words.size());
     for (const TimedWord& word : example.hypothesis.words) end_s_ = word.end_s;
+    if (example.hypothesis.heard) heard_ = static_cast<double>(example.hypothesis.heard->size());
   }
   std::vector<MetricValue> values() const override {
     return {{.name = "examples", .value = examples_},
             {.name = "turns", .value = turns_},
             {.name = "words", .value = words_},
+            {.name = "heard", .value = heard_, .is_logged = false},
             {.name = "end_s", .value = end_s_, .is_logged = false}};
   }
 
  private:
   MetricScope scope_;
-  double examples_ = 0, turns_ = 0, words_ = 0, end_s_ = 0;
+  double examples_ = 0, turns_ = 0, words_ = 0, heard_ = -1, end_s_ = 0;
 };
 
 template <MetricScope scope>
@@ -111,6 +113,8 @@ TEST_CASE("a metric sees turns, tokens and words with their times") {
                            {17, TokenMark::Kind::kText, "s"},
                            {20, TokenMark::Kind::kText, " it"},
                            {25, TokenMark::Kind::kEos, ""}};
+  example.heard_words[TextSource::kModelAudio] = {
+      {"yes", 1.2, 1.5}, {"it", 1.5, 1.6}, {"is", 2, 2}};
   board.add(example, {3, {}, {{{1.2, 2}}}, {{{1.2, 2}}}, {}});
   const auto numbers = board.numbers();
   CHECK(numbers.at("acme_voices_turns") == 2);
@@ -122,6 +126,9 @@ TEST_CASE("a metric sees turns, tokens and words with their times") {
   CHECK(json["acme_voices"]["model"]["acme_voices_end_s"] == doctest::Approx(1.68));
   CHECK(json["acme_voices"]["reference"]["acme_voices_examples"] == 1);
   CHECK(json["whole"]["words"] == 2);
+  CHECK(json["whole"]["heard"] == 3);
+  CHECK(json["acme_voices"]["model"]["acme_voices_heard"] == 3);
+  CHECK(json["acme_voices"]["reference"]["acme_voices_heard"] == -1);
   CHECK(kMetrics[0].needs_audio == false);
   CHECK(given<MetricScope::kVoices>("a", "a").needs_audio);
 }
