@@ -1,6 +1,6 @@
 """Records the order in which lhotse gives out generated cuts, for lhotse_order_test.cc.
 
-    python3 tests/reference/lhotse_orders.py > tests/reference/data/lhotse_orders.json
+    python3 tests/reference/lhotse_orders.py | gzip -9n > tests/reference/data/lhotse_orders.json.gz
 
 Needs lhotse 1.33 and, for buckets of two dimensions, NeMo 3.0. A row has a pipeline and, for each
 pass or for each epoch and rank, the number of batches and a hash of their ids.

@@ -2,7 +2,7 @@
 
     python tests/reference/nemo_label_prep.py --out tests/reference/data
 
-nemo_label_prep.json: each case has `options` (NeMo's keys; a key that is absent is not set),
+nemo_label_prep.json.gz: each case has `options` (NeMo's keys; a key that is absent is not set),
 `target_tokens`, `target_token_lens`, and with predict_user_text `source_tokens` (and
 `source_token_lens`), the frames of the encoder, and the returned channels and lengths. Tokens are
 random: PAD, BOS, EOS and words stand anywhere, so every collision occurs. `prompts` holds calls of
@@ -143,7 +143,7 @@ def main() -> None:
     prompts = [prompt_case(5000 + i, label_prep) for i in range(NUM_PROMPTS)]
     turns = [turn_case(7000 + i, turn_taking) for i in range(NUM_TURNS)]
     moved = sum(c["output"]["text_labels"] != [r[1:] for r in c["target_tokens"]] for c in labels)
-    path = Path(args.out) / "nemo_label_prep.json"
+    path = Path(args.out) / "nemo_label_prep.json.gz"
     size = rf.write_json(path, {"labels": labels, "prompts": prompts, "turn_taking": turns})
     rf.report(path, size, cases=len(labels), changed=moved, prompts=len(prompts))
 

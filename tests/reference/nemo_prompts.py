@@ -2,7 +2,7 @@
 
     python tests/reference/nemo_prompts.py --out tests/reference/data
 
-nemo_prompts.json: for each case the format, the tokenizer (a file of this folder's data, to which
+nemo_prompts.json.gz: for each case the format, the tokenizer (a file of this folder's data, to which
 the tag is added), the turns of the conversation, and what NeMo makes of it: input_ids, mask (empty
 without an answer at the end) and context_ids. Turns with the role of the one before are joined with
 one space, as NeMo joins those of a NeMoMultimodalConversation. qwen3 draws where it writes
@@ -126,7 +126,7 @@ def encode(case_turns, formatter, seed):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", default=str(DATA))
-    out = Path(parser.parse_args().out) / "nemo_prompts.json"
+    out = Path(parser.parse_args().out) / "nemo_prompts.json.gz"
 
     from nemo.collections.common.prompts import PromptFormatter
 

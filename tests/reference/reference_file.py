@@ -175,7 +175,11 @@ def read_tensors(path) -> dict:
 
 def write_json(path, value) -> int:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(json.dumps(value, ensure_ascii=True, separators=(",", ":")) + "\n")
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":")) + "\n"
+    if str(path).endswith(".gz"):
+        write_json_gz(path, text)
+    else:
+        Path(path).write_text(text)
     return Path(path).stat().st_size
 
 

@@ -4,7 +4,7 @@
 
   bleu.json               sacrebleu.sentence_bleu and corpus_bleu with their defaults, plain and, as
                           NeMo's BLEU metric has it, after the English normaliser
-  frames.json             lhotse.utils.compute_num_frames and compute_num_samples
+  frames.json.gz          lhotse.utils.compute_num_frames and compute_num_samples
   token_channels.json     NeMo's build_token_channel and time-stamp stripping, with a table
                           text -> ids in place of a tokenizer
   cosine_annealing.json, inverse_square_root_annealing.json
@@ -288,7 +288,7 @@ def main() -> None:
             path = Path(args.out) / "resample.safetensors"
             size = rf.write_safetensors(path, value, {"method": "sinc_interp_hann"})
         else:
-            path = Path(args.out) / f"{name}.json"
+            path = Path(args.out) / (f"{name}.json.gz" if name == "frames" else f"{name}.json")
             size = rf.write_json(path, value)
         rf.report(path, size)
 

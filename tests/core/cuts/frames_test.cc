@@ -2,15 +2,13 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "common/places.h"
+#include "common/reference_json.h"
 #include "s2s/error.h"
 
 TEST_CASE("frame and sample counts equal lhotse's on durations that are easy to get wrong") {
-  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/frames.json");
-  const auto golden = nlohmann::json::parse(file);
+  const auto golden = s2s::test::reference_json("frames.json.gz");
   for (const auto& row : golden["num_frames"]) {
     CAPTURE(row.dump());
     CHECK(s2s::compute_num_frames(row[0], row[1], row[2]) == row[3].get<int64_t>());

@@ -4,10 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "common/places.h"
+#include "common/reference_json.h"
 
 namespace {
 
@@ -48,8 +47,7 @@ TextShiftOptions shifts_of(const nlohmann::json& options) {
 }  // namespace
 
 TEST_CASE("shifted text channels equal those of NeMo's label preparation") {
-  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/nemo_label_prep.json");
-  const auto golden = nlohmann::json::parse(file);
+  const auto golden = s2s::test::reference_json("nemo_label_prep.json.gz");
   REQUIRE(golden["labels"].size() > 100);
   int64_t with_user = 0;
   for (const auto& known : golden["labels"]) {

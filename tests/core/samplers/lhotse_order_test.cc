@@ -10,6 +10,7 @@
 
 #include "base/fnv.h"
 #include "common/places.h"
+#include "common/reference_json.h"
 #include "core/samplers/sampler_of_spec.h"
 
 namespace s2s::data {
@@ -40,9 +41,8 @@ json fingerprints_of_case(const json& spec) {
 }  // namespace
 
 TEST_CASE("streams and samplers give lhotse's ids in lhotse's batches") {
-  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/lhotse_orders.json");
   std::set<std::string> kinds;
-  for (const json& row : json::parse(file)) {
+  for (const json& row : s2s::test::reference_json("lhotse_orders.json.gz")) {
     CAPTURE(row.dump());
     kinds.insert(row.contains("stream") ? row["stream"]["op"].get<std::string>()
                                         : row["sampler"]["sampler"].get<std::string>());

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
 
 #include "common/contains.h"
+#include "common/reference_json.h"
 #include "conversations/prompt_format.h"
 #include "plugins/data_conversations/nemo_tokenizer.h"
 #include "s2s/error.h"
@@ -45,8 +45,7 @@ std::string error_of(const std::vector<PromptTurn>& turns, const std::string& fo
 
 TEST_CASE("ids and loss masks of conversations are NeMo's") {
   BuiltPlugins plugins;
-  std::ifstream file(reference_data() + "/nemo_prompts.json");
-  const json root = json::parse(file);
+  const json root = s2s::test::reference_json("nemo_prompts.json.gz");
   const std::vector<PromptFormat> formats = known_prompt_formats(plugins.registries());
   const std::string tag = root.at("tag");
   for (const json& wanted : root.at("cases")) {

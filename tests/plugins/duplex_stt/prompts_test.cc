@@ -3,10 +3,9 @@
 #include <ATen/Functions.h>
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "common/places.h"
+#include "common/reference_json.h"
 
 using namespace s2s::duplex_stt;
 
@@ -25,8 +24,7 @@ at::Tensor rows_of(const nlohmann::json& rows) {
 }  // namespace
 
 TEST_CASE("prompts are in front of frames and channels as in NeMo's label preparation") {
-  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/nemo_label_prep.json");
-  const auto golden = nlohmann::json::parse(file);
+  const auto golden = s2s::test::reference_json("nemo_label_prep.json.gz");
   REQUIRE(golden["prompts"].size() > 20);
   for (const auto& known : golden["prompts"]) {
     CAPTURE(known.dump());

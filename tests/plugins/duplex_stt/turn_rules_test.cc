@@ -3,10 +3,9 @@
 #include <ATen/Functions.h>
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "common/places.h"
+#include "common/reference_json.h"
 #include "plugins/models/duplex_stt/answer_metrics.h"
 
 using namespace s2s;
@@ -88,8 +87,7 @@ TEST_CASE("the text of a row joins its turns and leaves out silence") {
 }
 
 TEST_CASE("turn taking is counted as NeMo's metric does, row by row") {
-  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/nemo_label_prep.json");
-  const auto golden = nlohmann::json::parse(file);
+  const auto golden = s2s::test::reference_json("nemo_label_prep.json.gz");
   REQUIRE(golden["turn_taking"].size() > 30);
   const auto rows_of = [](const nlohmann::json& rows) {
     std::vector<at::Tensor> stacked;
