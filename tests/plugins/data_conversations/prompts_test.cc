@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-
 #include "common/contains.h"
 #include "common/reference_json.h"
 #include "conversations/prompt_format.h"
