@@ -6,7 +6,8 @@ nemo_prompts.json.gz: for each case the format, the tokenizer (a file of this fo
 which the tag is added), the turns of the conversation, and what NeMo makes of it: input_ids, mask
 (empty without an answer at the end) and context_ids. Turns with the role of the one before are
 joined with one space, as NeMo joins those of a NeMoMultimodalConversation. qwen3 draws where it
-writes "/no_think"; Python's random is seeded with `seed`."""
+writes "/no_think"; Python's random is seeded with `seed`.
+"""
 
 import argparse
 import json
