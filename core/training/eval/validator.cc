@@ -72,6 +72,16 @@ Batch as_wide_as_all(Batch batch, const std::vector<PaddedTensor>& others, Share
   return batch;
 }
 
+/// A codec that trains is all that its model has to show. Other codecs are frozen: the round trip
+/// says nothing of their models.
+bool trains_codec(Model& model) {
+  bool trains = false;
+  model.for_each_block([&](const std::string&, Block& block) {
+    trains |= dynamic_cast<Codec*>(&block) != nullptr && !block.named_parameters().empty();
+  });
+  return trains;
+}
+
 }  // namespace
 
 Validator::Validator(Model& model, const Sets& sets, ValidationSettings settings)
@@ -79,9 +89,7 @@ Validator::Validator(Model& model, const Sets& sets, ValidationSettings settings
       speech_(find_capability<AnswersSpeech>(model)),
       speaker_(speech_ == nullptr ? find_capability<SpeaksText>(model) : nullptr),
       writer_(speech_ == nullptr ? find_capability<TextGenerator>(model) : nullptr),
-      codec_(speech_ == nullptr && speaker_ == nullptr && writer_ == nullptr
-                 ? find_capability<HasCodec>(model)
-                 : nullptr),
+      codec_(trains_codec(model) ? find_capability<HasCodec>(model) : nullptr),
       sets_(sets),
       settings_(std::move(settings)) {
   const auto* const shares = find_capability<SharesWidths>(model);

@@ -75,7 +75,7 @@ class Validator {
   AnswersSpeech* speech_;  // null: the model does not answer speech
   SpeaksText* speaker_;    // null: it does, or it does not speak the reference's text
   TextGenerator* writer_;  // null: it does, or it does not continue prompts
-  HasCodec* codec_;        // null: it does one of these, or it has no codec
+  HasCodec* codec_;        // null: the model trains no codec
   bool answers_in_evaluate_ = false;
   std::vector<PaddedTensor> padded_;  // what answers depend on (SharesWidths)
   const Sets& sets_;

@@ -54,8 +54,8 @@ class HasForeignClass {
   virtual ForeignParts foreign_parts() const;
 };
 
-/// Contains a codec. It stays float32, and gets its statistics before the first step. A model that
-/// answers nothing is validated by what its codec makes of the agent's audio.
+/// Contains a codec. It stays float32, and gets its statistics before the first step. A model whose
+/// codec has parameters is validated by what the codec makes of the agent's audio.
 class HasCodec {
  public:
   virtual ~HasCodec();
