@@ -92,15 +92,15 @@ TEST_CASE("a codec is exported without its discriminators, for the codec encodec
 
 TEST_CASE("a model with a frozen codec has no scores of the codec's round trip") {
   const TemporaryFolder folder;
-  train_tiny(
-      folder.path() / "run",
-      {"~model.llm", "~model.encoder", "model.type=csm", "model.vocab_size=1001",
-       "model.text_vocab_size=300", "model.num_codebooks=8", "model.audio_token_id=298",
-       "model.audio_eos_token_id=299", "model.codebook_eos_token_id=1000", "model.hidden_size=16",
-       "model.intermediate_size=16", "model.num_hidden_layers=1", "model.num_attention_heads=2",
-       "model.depth_decoder={hidden_size: 16, intermediate_size: 16, num_hidden_layers: 1, "
-       "num_attention_heads: 2}",
-       "model.scoring_asr=pocketsphinx", "trainer.max_steps=5"});
+  train_tiny(folder.path() / "run",
+             {"~model.llm", "~model.encoder", "model.type=csm", "model.vocab_size=1001",
+              "model.text_vocab_size=300", "model.num_codebooks=8", "model.audio_token_id=298",
+              "model.audio_eos_token_id=299", "model.codebook_eos_token_id=1000",
+              "model.hidden_size=16", "model.intermediate_size=16", "model.num_hidden_layers=1",
+              "model.num_attention_heads=2", "model.num_key_value_heads=2",
+              "model.depth_decoder={hidden_size: 16, intermediate_size: 16, num_hidden_layers: 1, "
+              "num_attention_heads: 2, num_key_value_heads: 2}",
+              "model.scoring_asr=pocketsphinx", "trainer.max_steps=5"});
   const auto lines = metrics(folder.path() / "run");
   REQUIRE(lines.size() == 6);
   CHECK(lines[5].contains("backbone_loss"));
