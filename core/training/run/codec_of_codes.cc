@@ -28,8 +28,9 @@ Error other_codec(const std::string& path, const std::string& cut, uint64_t thei
       fmt::format("{}: cut '{}': its codes are of another codec ({:016x}) than the run's "
                   "({:016x}): options, weights or fitted statistics differ; expected codes of "
                   "model.codec as the run has it; encode the cuts again with the run's "
-                  "configuration (s2s-run data encode), or remove codes_field so that the codec "
-                  "runs",
+                  "configuration (s2s-run data encode; a codec that is fitted, as without weights "
+                  "of its own, needs the same model.init_from_checkpoint there and here), or "
+                  "remove codes_field so that the codec runs",
                   path, cut, theirs, ours));
 }
 
