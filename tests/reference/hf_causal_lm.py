@@ -19,7 +19,6 @@ names.
                             three beams; each prompt alone.
 """
 
-import argparse
 import copy
 import json
 from pathlib import Path
@@ -175,18 +174,5 @@ def make(name, out):
     rf.report(path, size, noise=noise, differ=differ, ends=ends, loss=tensors["output/loss"].item())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
-    parser.add_argument("--case", action="append", choices=sorted(CASES))
-    parser.add_argument("--list", action="store_true", help="names only")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(sorted(CASES)))
-        return
-    for name in args.case or CASES:
-        make(name, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    rf.run_cases(__doc__, CASES, make)

@@ -21,6 +21,8 @@ are added. There is no dropout, so train and eval mode are the same. B rows, T p
   grad/* of loss, losses and after/3/* of three steps of the optimizer.
 """
 
+from pathlib import Path
+
 import torch
 from torch.nn.functional import cross_entropy
 from transformers import CsmConfig, CsmForConditionalGeneration
@@ -254,11 +256,11 @@ def make(name, out) -> None:
     model = build(config_dict, seed)
     inputs = make_inputs(model.config, seed)
     options = {**config_dict, "loss_form": loss_form}
-    path = out / f"hf_csm_{name}.safetensors"
+    path = Path(out) / f"hf_csm_{name}.safetensors"
     two.write_case(
         path, "csm", options, model, inputs, trained, lambda m: run(m, loss_form, inputs)
     )
 
 
 if __name__ == "__main__":
-    two.main(__doc__, CASES, make)
+    rf.run_cases(__doc__, CASES, make)

@@ -26,6 +26,8 @@ Both: grad/* of loss, losses and after/3/* of three steps of the optimizer.
 
 import copy
 
+from pathlib import Path
+
 import torch
 from torch.nn.functional import cross_entropy
 from transformers import MoshiConfig, MoshiForConditionalGeneration
@@ -287,11 +289,11 @@ def make(name, out) -> None:
             blank = silence(model)[None, :, None].expand(2, -1, NEW)
         inputs["prompt_user_codes"] = torch.cat([inputs["prompt_user_codes"], blank], dim=2)
     options = {**config_dict, "loss_form": loss_form}
-    path = out / f"hf_moshi_{name}.safetensors"
+    path = Path(out) / f"hf_moshi_{name}.safetensors"
     two.write_case(
         path, "moshi", options, model, inputs, trained, lambda m: run(m, loss_form, inputs)
     )
 
 
 if __name__ == "__main__":
-    two.main(__doc__, CASES, make)
+    rf.run_cases(__doc__, CASES, make)

@@ -1,6 +1,5 @@
 """Shared by hf_moshi.py and hf_csm.py: training steps, checks of the noise, the file."""
 
-import argparse
 import copy
 import json
 import math
@@ -76,12 +75,3 @@ def write_case(path, component, options, model, inputs, trained, run) -> None:
     facts = f"{path.name}: noise {ratios[noisiest]} in {noisiest}, smallest gradient {smallest}"
     assert ratios[noisiest] < 0.3 and smallest > 1e-5, facts
     rf.report(path, size, noise=ratios[noisiest], gradient=smallest, loss=loss)
-
-
-def main(doc, cases, make) -> None:
-    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
-    parser.add_argument("--case", action="append", choices=sorted(cases))
-    args = parser.parse_args()
-    for name in args.case or cases:
-        make(name, Path(args.out))

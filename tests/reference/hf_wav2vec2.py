@@ -49,8 +49,7 @@ CASES = {
 LENGTHS = (3200, 1777)
 
 
-def drawn_model(kind, options, seed):
-    config_class, model_class = CLASSES[kind]
+def drawn_model(config_class, model_class, options, seed):
     model = model_class._from_config(config_class(**options), attn_implementation="eager").eval()
     for i, (name, tensor) in enumerate(sorted(model.state_dict().items())):
         key = 1000 * seed + i
@@ -60,7 +59,7 @@ def drawn_model(kind, options, seed):
             rf.draw(tensor, key, 1.5, 0.5)
         elif name.endswith("bias") or "masked_spec" in name:
             rf.draw(tensor, key, 0.0, 0.2)
-        elif "rel_attn_embed" in name:
+        elif "rel_attn_embed" in name or name == "layer_weights":
             rf.draw(tensor, key, 0.0, 1.0)
         else:
             rf.draw(tensor, key, 0.0, (1.5 / max(tensor[0].numel(), 1)) ** 0.5)
@@ -84,7 +83,7 @@ def names_of(model, kind, is_old):
 def write_case(out, name):
     kind, options, do_normalize, seed = CASES[name]
     has_mask = options.get("feat_extract_norm") == "layer"
-    model = drawn_model(kind, options, seed)
+    model = drawn_model(*CLASSES[kind], options, seed)
     extractor = Wav2Vec2FeatureExtractor(do_normalize=do_normalize,
                                          return_attention_mask=has_mask)
     audio = rf.draw(torch.empty(2, max(LENGTHS)), seed, 0.3, 0.2, LENGTHS)

@@ -19,7 +19,6 @@ The losses are NeMo's classes: CTCLoss, RNNTLoss (warprnnt_numba), TDTLossPytorc
 and in the hybrid model with mean_volume.
 """
 
-import argparse
 from pathlib import Path
 
 import torch
@@ -153,18 +152,5 @@ def make(name, out) -> None:
     assert ratios[worst] < 0.5, f"ill-conditioned: {worst}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
-    parser.add_argument("--case", action="append", choices=sorted(CASES))
-    parser.add_argument("--list", action="store_true", help="names only")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(sorted(CASES)))
-        return
-    for name in args.case or CASES:
-        make(name, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    rf.run_cases(__doc__, CASES, make)

@@ -20,7 +20,6 @@ check runs weights nudged by one rounding.
 nemo_audio_codec.nemo is the archive that NeMo saves of the case mixed_elu.
 """
 
-import argparse
 import copy
 import math
 from pathlib import Path
@@ -169,18 +168,5 @@ def make(name, out) -> None:
     assert margin > 2e-5 and used > 0.5, "give it another seed"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
-    parser.add_argument("--case", action="append", choices=sorted(CASES))
-    parser.add_argument("--list", action="store_true", help="names only")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(sorted(CASES)))
-        return
-    for name in args.case or CASES:
-        make(name, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    rf.run_cases(__doc__, CASES, make)

@@ -37,7 +37,6 @@ rounding noise, which AdamW blows up to whole steps: the option `eps` 1e-4 keeps
 tensors whose after-values do not survive the noise check are left out and named on the console.
 """
 
-import argparse
 import copy
 from pathlib import Path
 
@@ -224,18 +223,5 @@ def make(name, out) -> None:
               rates=[f"{r:.2e}" for r in facts["rates"]], perception=width)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
-    parser.add_argument("--case", action="append", choices=sorted(CASES))
-    parser.add_argument("--list", action="store_true", help="names only")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(sorted(CASES)))
-        return
-    for name in args.case or CASES:
-        make(name, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    rf.run_cases(__doc__, CASES, make)

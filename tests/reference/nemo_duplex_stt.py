@@ -20,7 +20,6 @@ is None.
   after/3/*             after three optimizer steps, as nemo_duplex.py makes them
 """
 
-import argparse
 import copy
 import json
 import tempfile
@@ -225,18 +224,5 @@ def make(name, out) -> None:
     rf.report(path, size, margin=margin, **facts)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
-    parser.add_argument("--case", action="append", choices=sorted(CASES))
-    parser.add_argument("--list", action="store_true", help="names only")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(sorted(CASES)))
-        return
-    for name in args.case or CASES:
-        make(name, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    rf.run_cases(__doc__, CASES, make)

@@ -30,7 +30,6 @@ noise_scale 0.
                              step's code is the prompt's last column, as DuplexEARTTS does.
 """
 
-import argparse
 import copy
 import json
 import math
@@ -294,18 +293,5 @@ def make(name, out) -> None:
               kinds=len(tensors["output/tokens_audio"].unique()))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
-    parser.add_argument("--case", action="append", choices=sorted(CASES))
-    parser.add_argument("--list", action="store_true", help="names only")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(sorted(CASES)))
-        return
-    for name in args.case or CASES:
-        make(name, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    rf.run_cases(__doc__, CASES, make)

@@ -22,7 +22,6 @@ row's length are NeMo's own values and not to be compared (zero in the Parakeet 
 Nothing is trained here, so dropouts do not matter; the NeMo options have them at 0.
 """
 
-import argparse
 import copy
 from pathlib import Path
 
@@ -315,18 +314,5 @@ def make(name, out) -> None:
     rf.report(path, size, noise=noise, features=shape, lengths=tensors["output/lengths"].tolist())
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
-    parser.add_argument("--case", action="append", choices=sorted(CASES))
-    parser.add_argument("--list", action="store_true", help="names only")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(sorted(CASES)))
-        return
-    for name in args.case or CASES:
-        make(name, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    rf.run_cases(__doc__, CASES, make)

@@ -18,7 +18,6 @@ Sensitivity: most entries of every book are used, no choice of an entry is close
 limit changes some samples and leaves others. The noise check runs weights nudged by one rounding.
 """
 
-import argparse
 import copy
 import math
 from pathlib import Path
@@ -130,18 +129,5 @@ def make(name, out) -> None:
     assert margin > 1e-4 and used > 0.3 and 0.02 < changed < 0.95, "give it another seed"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
-    parser.add_argument("--case", action="append", choices=sorted(CASES))
-    parser.add_argument("--list", action="store_true", help="names only")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(sorted(CASES)))
-        return
-    for name in args.case or CASES:
-        make(name, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    rf.run_cases(__doc__, CASES, make)

@@ -34,7 +34,6 @@ With options.model.asr_decoder (SALMWithAsrDecoder; perception.asr is a transduc
   input/prompt_transcripts  training_step, and in generate().
 """
 
-import argparse
 import copy
 from collections import defaultdict
 from pathlib import Path
@@ -295,18 +294,5 @@ def make(name, out) -> None:
               width=tuple(tensors["output/input_embeds"].shape))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
-    parser.add_argument("--case", action="append", choices=sorted(CASES))
-    parser.add_argument("--list", action="store_true", help="names only")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(sorted(CASES)))
-        return
-    for name in args.case or CASES:
-        make(name, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    rf.run_cases(__doc__, CASES, make)

@@ -10,6 +10,7 @@ its norm and some elements, a filter bank as what is not zero, and one file of a
 after steps.
 """
 
+import argparse
 import gzip
 import hashlib
 import json
@@ -281,3 +282,17 @@ def greedy_margin(logits: torch.Tensor) -> float:
 def report(path, size, **facts) -> None:
     words = [f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in facts.items()]
     print(f"{Path(path).name} {size} bytes", *words, flush=True)
+
+
+def run_cases(doc: str, cases, make) -> None:
+    """The command line of a script that makes a file of each case: make(name, folder)."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
+    parser.add_argument("--case", action="append", choices=sorted(cases))
+    parser.add_argument("--list", action="store_true", help="names only")
+    args = parser.parse_args()
+    if args.list:
+        print("\n".join(sorted(cases)))
+        return
+    for name in args.case or cases:
+        make(name, args.out)

@@ -15,7 +15,7 @@ from transformers import (Wav2Vec2Config, Wav2Vec2FeatureExtractor, Wav2Vec2ForX
                           WavLMConfig, WavLMForXVector)
 
 import reference_file as rf
-from hf_wav2vec2 import BASE, LARGE
+from hf_wav2vec2 import BASE, LARGE, drawn_model
 
 HEAD = {"tdnn_dim": [12, 8, 10], "tdnn_kernel": [3, 2, 1], "tdnn_dilation": [1, 2, 1],
         "xvector_output_dim": 6}
@@ -27,31 +27,13 @@ CASES = {
 }
 
 
-def drawn_model(config_class, model_class, seed, options):
-    config = config_class(**options)
-    model = model_class._from_config(config, attn_implementation="eager").eval()
-    for i, (name, tensor) in enumerate(sorted(model.state_dict().items())):
-        key = 1000 * seed + i
-        if "norm" in name and name.endswith("weight"):
-            rf.draw(tensor, key, 1.0, 0.3)
-        elif name.endswith("original0") or "gru_rel_pos_const" in name:
-            rf.draw(tensor, key, 1.5, 0.5)
-        elif name.endswith("bias") or "masked_spec" in name:
-            rf.draw(tensor, key, 0.0, 0.2)
-        elif "rel_attn_embed" in name or name == "layer_weights":
-            rf.draw(tensor, key, 0.0, 1.0)
-        else:
-            rf.draw(tensor, key, 0.0, (1.5 / max(tensor[0].numel(), 1)) ** 0.5)
-    return model
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", required=True)
     out = Path(parser.parse_args().out)
     torch.manual_seed(0)
     for name, (config_class, model_class, seed, options) in CASES.items():
-        model = drawn_model(config_class, model_class, seed, options)
+        model = drawn_model(config_class, model_class, options, seed)
         audio = rf.draw(torch.empty(2, 4000), seed, 0.1, 0.3)
         extractor = Wav2Vec2FeatureExtractor(do_normalize=name == "wav2vec2")
         rows = [extractor(row.numpy(), sampling_rate=16000, return_tensors="pt").input_values
