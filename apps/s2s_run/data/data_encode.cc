@@ -215,23 +215,13 @@ void add_encode_options(const Command& command, EncodeArguments& arguments) {
               "other fields, as of data shar; without target_audio, cuts keep the path of the "
               "agent's audio")
       .shows_default();
-  command
-      .option("--shard-size", options.shard_size,
-              "cuts per shard; 0: a single shard without a number")
-      .whole_number()
-      .shows_default();
+  add_shard_options(command, options);
   command.option("--batch-size", arguments.batch_size, "cuts that the codec encodes at once")
       .positive()
       .shows_default();
   command
       .option("--part", arguments.part,
               "I/N: write every N-th shard, beginning with the I-th; N processes share the work")
-      .shows_default();
-  command.option("--num-jobs", options.num_jobs, "number of threads; 0: one per processor")
-      .between(0, 1024)
-      .shows_default();
-  command.option("--skip-bad", options.skip_bad, "skip up to this many cuts with an error")
-      .whole_number()
       .shows_default();
 }
 

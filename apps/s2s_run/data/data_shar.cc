@@ -122,14 +122,7 @@ void add_options(const Command& command, SharArguments& arguments) {
               "original; numpy; "
               "jsonl")
       .shows_default();
-  command
-      .option("--shard-size", options.shard_size,
-              "cuts per shard; 0: a single shard without a number")
-      .whole_number()
-      .shows_default();
-  command.option("--num-jobs", options.num_jobs, "number of threads; 0: one per processor")
-      .between(0, 1024)
-      .shows_default();
+  add_shard_options(command, options);
   command.flag("--shuffle", arguments.shuffle, "shuffle the cuts");
   command
       .option("--seed", arguments.seed,
@@ -139,9 +132,6 @@ void add_options(const Command& command, SharArguments& arguments) {
                "write cuts and values without gzip compression");
   command.flag("--index", options.writer.make_indexes,
                "also write .idx files; Lhotse before 2.0 cannot read such a folder");
-  command.option("--skip-bad", options.skip_bad, "skip up to this many cuts with an error")
-      .whole_number()
-      .shows_default();
 }
 
 }  // namespace

@@ -99,6 +99,20 @@ data::WriteSharSummary write(const SharJob& job, data::WriteSharOptions& options
 
 }  // namespace
 
+void add_shard_options(const Command& command, data::WriteSharOptions& options) {
+  command
+      .option("--shard-size", options.shard_size,
+              "cuts per shard; 0: a single shard without a number")
+      .whole_number()
+      .shows_default();
+  command.option("--num-jobs", options.num_jobs, "number of threads; 0: one per processor")
+      .between(0, 1024)
+      .shows_default();
+  command.option("--skip-bad", options.skip_bad, "skip up to this many cuts with an error")
+      .whole_number()
+      .shows_default();
+}
+
 data::WriteSharSummary write_shards(const SharJob& job, data::WriteSharOptions& options) {
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   const InterruptWatch interrupt("stopping; finished shards are kept\n");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "files/index_place.h"
+#include "s2s_run/subcommands.h"
 #include "shar/write_shar.h"
 
 namespace s2s::run {
@@ -18,6 +19,9 @@ struct SharJob {
   /// Called with the number of cuts before they are written; may be empty.
   std::function<void(int64_t num_cuts)> opened = {};
 };
+
+/// Adds --shard-size, --num-jobs and --skip-bad.
+void add_shard_options(const Command& command, data::WriteSharOptions& options);
 
 /// Opens the source and writes the shards, with progress. ^C stops after the current cuts; finished
 /// shards are kept. Warns about fields that no cut has.

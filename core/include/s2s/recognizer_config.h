@@ -38,12 +38,8 @@ struct RecognizerConfig {
 };
 
 /// The networks of a transducer that a run trains, and their loss (model.transducer).
-struct TrainedTransducerOptions {
-  std::vector<int64_t> durations;
+struct TrainedTransducerOptions : TransducerOptions {
   double sigma = 0, omega = 0;
-  int64_t pred_hidden = 640, pred_rnn_layers = 1, joint_hidden = 640, max_symbols = 10;
-  std::string activation = "relu";
-  double pred_dropout = 0, joint_dropout = 0;
   void visit(OptionVisitor& v) {
     v("durations", durations, "frames that a TDT model can go on by; []: an RNN-T model",
       at_least(0));

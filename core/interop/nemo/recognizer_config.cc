@@ -226,16 +226,8 @@ RecognizerConfig read_parakeet(const Config& foreign, const Reader& reader,
 }  // namespace
 
 TransducerOptions TrainedTransducerOptions::networks(int64_t num_labels) const {
-  TransducerOptions options;
+  TransducerOptions options = *this;
   options.vocabulary.resize(static_cast<size_t>(num_labels));
-  options.durations = durations;
-  options.pred_hidden = pred_hidden;
-  options.pred_rnn_layers = pred_rnn_layers;
-  options.joint_hidden = joint_hidden;
-  options.max_symbols = max_symbols;
-  options.activation = activation;
-  options.pred_dropout = pred_dropout;
-  options.joint_dropout = joint_dropout;
   options.begins_with_zeros = true;
   return options;
 }

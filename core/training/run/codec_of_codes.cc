@@ -8,6 +8,7 @@
 #include "base/fnv.h"
 #include "config/yaml_writer.h"
 #include "duplex/kept_codes.h"
+#include "run/forwarding_source.h"
 #include "s2s/error.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "weights/checkpoint_files.h"
@@ -70,27 +71,22 @@ std::string options_text(const Config& block, const Registries& registries) {
   return text;
 }
 
-class CheckedCodes final : public DataSource {
+class CheckedCodes final : public ForwardingSource {
  public:
   CheckedCodes(std::unique_ptr<DataSource> source, std::string path,
                std::shared_ptr<CodecOfCodes> codec)
-      : source_(std::move(source)), path_(std::move(path)), codec_(std::move(codec)) {}
+      : ForwardingSource(std::move(source)), path_(std::move(path)), codec_(std::move(codec)) {}
 
   std::optional<Batch> next() override {
-    std::optional<Batch> batch = source_->next();
+    std::optional<Batch> batch = ForwardingSource::next();
     if (!batch) return batch;
     if (const auto codecs = batch->others.extract(data::kCodecOfCodes)) {
       codec_->check(path_, *batch, codecs.mapped());
     }
     return batch;
   }
-  std::string state() const override { return source_->state(); }
-  void restore(const std::string& state) override { source_->restore(state); }
-  std::vector<std::string> texts() override { return source_->texts(); }
-  std::vector<std::string> left_out() const override { return source_->left_out(); }
 
  private:
-  std::unique_ptr<DataSource> source_;
   std::string path_;
   std::shared_ptr<CodecOfCodes> codec_;
 };

@@ -5,27 +5,28 @@
 
 #include <utility>
 
+#include "run/forwarding_source.h"
+
 namespace s2s::run {
 namespace {
 
 constexpr int kMostBatches = 8;
 constexpr int64_t kEnoughTokens = 200;
 
-class TellingSource final : public DataSource {
+class TellingSource final : public ForwardingSource {
  public:
   TellingSource(std::unique_ptr<DataSource> source, const SpecialIds& special, int64_t unknown,
                 std::function<void(const std::string&)> warn)
-      : source_(std::move(source)), special_(special), unknown_(unknown), warn_(std::move(warn)) {}
+      : ForwardingSource(std::move(source)),
+        special_(special),
+        unknown_(unknown),
+        warn_(std::move(warn)) {}
 
   std::optional<Batch> next() override {
-    std::optional<Batch> batch = source_->next();
+    std::optional<Batch> batch = ForwardingSource::next();
     if (num_batches_ < kMostBatches) look_at(batch);
     return batch;
   }
-  std::string state() const override { return source_->state(); }
-  void restore(const std::string& state) override { source_->restore(state); }
-  std::vector<std::string> texts() override { return source_->texts(); }
-  std::vector<std::string> left_out() const override { return source_->left_out(); }
 
  private:
   void look_at(const std::optional<Batch>& batch) {
@@ -55,7 +56,6 @@ class TellingSource final : public DataSource {
     num_unknown_ += ids_BT.eq(unknown_).sum().item<int64_t>();
   }
 
-  std::unique_ptr<DataSource> source_;
   SpecialIds special_;
   int64_t unknown_;
   std::function<void(const std::string&)> warn_;

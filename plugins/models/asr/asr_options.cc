@@ -25,19 +25,8 @@ void AsrOptions::check(const std::string& place) const {
 namespace {
 
 TrainedTransducerOptions transducer_of(const RecognizerConfig& read) {
-  const TransducerOptions& networks = read.transducer;
-  TrainedTransducerOptions options;
-  options.durations = networks.durations;
-  options.sigma = networks.durations.empty() ? 0 : read.sigma;
-  options.omega = networks.durations.empty() ? 0 : read.omega;
-  options.pred_hidden = networks.pred_hidden;
-  options.pred_rnn_layers = networks.pred_rnn_layers;
-  options.joint_hidden = networks.joint_hidden;
-  options.max_symbols = networks.max_symbols;
-  options.activation = networks.activation;
-  options.pred_dropout = networks.pred_dropout;
-  options.joint_dropout = networks.joint_dropout;
-  return options;
+  const bool is_tdt = !read.transducer.durations.empty();
+  return {read.transducer, is_tdt ? read.sigma : 0, is_tdt ? read.omega : 0};
 }
 
 }  // namespace
