@@ -2,6 +2,7 @@
 // library, so that it is the same object in the host and in every plugin. The key functions of the
 // data layer are in duplex/kinds.cc.
 
+#include "s2s/error.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/communicator.h"
@@ -18,6 +19,15 @@
 #include "s2s/registry.h"
 
 namespace s2s {
+namespace {
+
+Error no_stream_state() {
+  return config_error("codec/stream-state",
+                      "the streams of this codec cannot be saved\n  expected: a codec whose streams "
+                      "have `state` and `restore` (s2s/kinds/codec.h)");
+}
+
+}  // namespace
 
 Backbone::~Backbone() = default;
 Config Backbone::hf_config() const { return {}; }
@@ -33,13 +43,19 @@ double Encoder::forward_flops(int64_t rows, int64_t num_samples) {
   return 2 * parameters * static_cast<double>(rows * output_width(num_samples));
 }
 CodecStream::~CodecStream() = default;
+std::map<std::string, at::Tensor> CodecStream::state() const { throw no_stream_state(); }
+void CodecStream::restore(const std::map<std::string, at::Tensor>&) { throw no_stream_state(); }
 CodecEncoderStream::~CodecEncoderStream() = default;
+std::map<std::string, at::Tensor> CodecEncoderStream::state() const { throw no_stream_state(); }
+void CodecEncoderStream::restore(const std::map<std::string, at::Tensor>&) {
+  throw no_stream_state();
+}
 Codec::~Codec() = default;
 Scorer::~Scorer() = default;
 
 std::vector<Transcript> Scorer::transcripts(const std::vector<AudioClip>& clips) {
   std::vector<Transcript> found;
-  for (std::string& text : transcribe(clips)) found.push_back({std::move(text), {}});
+  for (std::string& text : transcribe(clips)) found.push_back({std::move(text), {}, {}});
   return found;
 }
 

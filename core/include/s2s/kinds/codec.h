@@ -3,7 +3,9 @@
 // frozen, replicated and float32.
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "s2s/nn/block.h"
@@ -32,6 +34,11 @@ class CodecStream {
   /// them.
   virtual at::Tensor push(const at::Tensor& codes_BKT) = 0;
   virtual at::Tensor finish() = 0;
+  /// What the stream remembers, by name. `restore` of it in another stream of the same codec and
+  /// batch size continues bit for bit. Errors: [codec/stream-state]; by default always, for a
+  /// stream that cannot be saved.
+  virtual std::map<std::string, at::Tensor> state() const;
+  virtual void restore(const std::map<std::string, at::Tensor>& state);
 };
 
 /// Encodes audio as it comes. All codes together are those of `Codec::encode` of the whole audio.
@@ -43,6 +50,9 @@ class CodecEncoderStream {
   virtual at::Tensor push(const at::Tensor& audio_BS) = 0;
   /// The codes of the remaining frames [B, K, T]; a last, incomplete frame is padded.
   virtual at::Tensor finish() = 0;
+  /// As those of CodecStream.
+  virtual std::map<std::string, at::Tensor> state() const;
+  virtual void restore(const std::map<std::string, at::Tensor>& state);
 };
 
 /// Encodes audio to codes and decodes codes to audio.

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,14 @@ struct RecognizedWord {
   std::string text;
   double start_s = 0;
   double end_s = 0;
+  std::optional<double> confidence;  // from 0 to 1; empty for a recognizer that has none
 };
 
 /// What was recognized in a clip.
 struct Transcript {
   std::string text;
   std::vector<RecognizedWord> words;  // empty for a recognizer without times
+  std::optional<double> confidence;   // of the whole text, from 0 to 1
 };
 
 /// Transcribes the audio of a model, so that the transcripts can be compared with texts.
