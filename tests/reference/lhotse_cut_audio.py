@@ -2,10 +2,9 @@
 
     python tests/reference/lhotse_cut_audio.py --out tests/reference/data/lhotse_cut_audio
 
-Writes audio files, cuts.jsonl (each cut's id says what it is) and, in load.safetensors, load/ID,
-which is cut.load_audio(), in rate.safetensors rate/ID, cut.resample(22050).load_audio(), and in
-custom.safetensors custom/ID/NAME, cut.load_custom(NAME). The stored file also has down/ID,
-cut.load_audio(mono_downmix=True), which no test reads any more.
+Writes audio files, cuts.jsonl (each cut's id says what it is) and, in load.safetensors.gz, load/ID,
+which is cut.load_audio(), in rate.safetensors.gz rate/ID, cut.resample(22050).load_audio(), and in
+custom.safetensors.gz custom/ID/NAME, cut.load_custom(NAME).
 The metadata key `loose` lists ids that went through a lossy codec, whose decoders differ a little
 between versions.
 
@@ -13,6 +12,7 @@ lhotse_cut_audio_check.py makes sets of random cuts with the functions of this f
 """
 
 import argparse
+import gzip
 import json
 import os
 import random
@@ -24,7 +24,7 @@ import torch
 from lhotse import AudioSource, CutSet, MonoCut, MultiCut, Recording
 from lhotse.augmentation import Clipping, LoudnessNormalization, ReverbWithImpulseResponse, Volume
 from lhotse.cut import MixedCut, MixTrack, PaddingCut
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 RATE = 16000
 
@@ -252,7 +252,8 @@ def save_set(out, cuts):
     loose = [cut.id for cut in cuts if cut.id.startswith("loose")]
     for kind in ("load", "rate", "custom"):
         some = {name: audio for name, audio in loaded.items() if name.startswith(kind)}
-        save_file(some, out / f"{kind}.safetensors", metadata={"loose": json.dumps(loose)})
+        packed = gzip.compress(save(some, metadata={"loose": json.dumps(loose)}), 9, mtime=0)
+        (out / f"{kind}.safetensors.gz").write_bytes(packed)
 
 
 if __name__ == "__main__":

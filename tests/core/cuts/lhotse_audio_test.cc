@@ -27,9 +27,9 @@ TEST_CASE("every kind of cut and every transform give lhotse's samples") {
   const s2s::test::AllowedCommands allowed;
   const std::string folder = s2s::test::source_dir() + "/tests/reference/data/lhotse_cut_audio";
   setenv("S2S_AUDIO", folder.c_str(), 1);
-  const s2s::test::GoldenFile load(folder + "/load.safetensors");
-  const s2s::test::GoldenFile rate(folder + "/rate.safetensors");
-  const s2s::test::GoldenFile custom(folder + "/custom.safetensors");
+  const s2s::test::GoldenFile load(folder + "/load.safetensors.gz");
+  const s2s::test::GoldenFile rate(folder + "/rate.safetensors.gz");
+  const s2s::test::GoldenFile custom(folder + "/custom.safetensors.gz");
   s2s::data::CutAudio audio;
   double largest = 0;
   int compared = 0;

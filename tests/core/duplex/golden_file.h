@@ -1,22 +1,21 @@
 #pragma once
-// float32 tensors of a small safetensors file.
+// float32 tensors of a small safetensors file, which may be compressed.
 
 #include <ATen/Functions.h>
 
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "files/open_bytes.h"
 
 namespace s2s::test {
 
 class GoldenFile {
  public:
   explicit GoldenFile(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    bytes_.assign(std::istreambuf_iterator<char>(file), {});
+    bytes_ = files::read_all_bytes(path, "a file of golden vectors");
     uint64_t header_bytes = 0;
     std::memcpy(&header_bytes, bytes_.data(), sizeof header_bytes);
     data_ = 8 + header_bytes;

@@ -122,6 +122,13 @@ at::Tensor centered_window(const at::Tensor& window, int64_t n_fft) {
   return at::constant_pad_nd(window.to(at::kFloat), {left, n_fft - window.size(0) - left});
 }
 
+/// Pre-emphasis, x - c * before. The product is rounded before it is subtracted, as NeMo does it: a
+/// fused multiply-add changes the bands where a tone leaves nothing, and per_feature makes that
+/// large.
+at::Tensor emphasized(const at::Tensor& x_BS, const at::Tensor& before_BS, double coefficient) {
+  return x_BS - before_BS * coefficient;
+}
+
 /// Power spectrum of the frames of a padded signal: [B, S'] -> [B, T, N].
 at::Tensor power_of_frames(const at::Tensor& extended_BS, const at::Tensor& window_of_fft,
                            int64_t hop_samples) {
@@ -255,8 +262,10 @@ at::Tensor MelFrontEnd::mel_power(const at::Tensor& audio_BS, const at::Tensor& 
   at::Tensor x_BS = at::constant_pad_nd(audio_BS.to(at::kFloat), {half, half});
   at::Tensor inner = x_BS.narrow(1, half, samples);
   if (options_.preemph && samples > 1) {
+    const at::Tensor all_BS = audio_BS.to(at::kFloat);
     inner.narrow(1, 1, samples - 1)
-        .sub_(audio_BS.narrow(1, 0, samples - 1).to(at::kFloat), *options_.preemph);
+        .copy_(emphasized(all_BS.narrow(1, 1, samples - 1), all_BS.narrow(1, 0, samples - 1),
+                          *options_.preemph));
   }
   if (options_.preemph) {  // NeMo masks in the same place as pre-emphasis
     const at::Tensor lengths = lengths_B.to(audio_BS.device(), at::kLong);
@@ -324,7 +333,7 @@ class OpenMelStream final : public MelStream {
     at::Tensor x_BS = audio_BS;
     if (options_.preemph) {
       const at::Tensor before = at::cat({last_B1_, audio_BS.narrow(1, 0, audio_BS.size(1) - 1)}, 1);
-      x_BS = audio_BS.sub(before, *options_.preemph);
+      x_BS = emphasized(audio_BS, before, *options_.preemph);
     }
     last_B1_ = audio_BS.narrow(1, audio_BS.size(1) - 1, 1).clone();
     pending_BS_ = at::cat({pending_BS_, x_BS}, 1);

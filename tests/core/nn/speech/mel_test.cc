@@ -76,6 +76,27 @@ TEST_CASE("mel filter bank holds librosa's numbers") {
         doctest::Approx(359.59099817392416).epsilon(1e-12));
 }
 
+TEST_CASE("pre-emphasis rounds the product first, as NeMo's does") {
+  s2s::MelOptions options = streaming_mel_options();
+  const FrontEnd emphasizing(options);
+  options.preemph.reset();
+  const FrontEnd plain(options);
+  at::manual_seed(5);
+  const at::Tensor audio_BS = at::randn({2, 4000}, device());
+  const at::Tensor lengths_B = at::full({2}, 4000, at::kLong).to(device());
+  const at::Tensor product = audio_BS.slice(1, 0, -1) * 0.97;
+  const at::Tensor emphasized_BS =
+      at::cat({audio_BS.slice(1, 0, 1), audio_BS.slice(1, 1) - product}, 1);
+  const at::Tensor expected_BTF = plain.block.mel_power(emphasized_BS, lengths_B);
+  CHECK(emphasizing.block.mel_power(audio_BS, lengths_B).equal(expected_BTF));
+  const auto live = emphasizing.block.open_stream(2), live_plain = plain.block.open_stream(2);
+  for (const int64_t begin : {0, 1500}) {
+    const int64_t end = begin == 0 ? 1500 : 4000;
+    CHECK(live->push(audio_BS.slice(1, begin, end))
+              .equal(live_plain->push(emphasized_BS.slice(1, begin, end))));
+  }
+}
+
 TEST_CASE("features do not depend on the precision of the parameters") {
   s2s::MelFrontEnd rounded(streaming_mel_options());
   rounded.materialize(device(), at::kBFloat16, 0);
