@@ -22,9 +22,10 @@ namespace s2s {
 namespace {
 
 Error no_stream_state() {
-  return config_error("codec/stream-state",
-                      "the streams of this codec cannot be saved\n  expected: a codec whose streams "
-                      "have `state` and `restore` (s2s/kinds/codec.h)");
+  return config_error(
+      "codec/stream-state",
+      "the streams of this codec cannot be saved\n  expected: a codec whose streams "
+      "have `state` and `restore` (s2s/kinds/codec.h)");
 }
 
 }  // namespace
