@@ -83,7 +83,7 @@ def generation(kind, **more) -> dict:
 # Old folders have forced_decoder_ids; null is a language that is detected.
 OLD = [[1, None], [2, ids_of("many")["<|transcribe|>"]]]
 OLD_ENGLISH = [[1, ids_of("english")["<|notimestamps|>"]]]
-# seed; model: keys of config.json that differ; generate: arguments, which are options of the scorer;
+# seed; model: keys of config.json that differ; generate: arguments, options of the scorer;
 # brief: without `features` and `logits`, which other cases have; texts_only: of the model of
 # `conditioned`, without a file.
 CASES = {
