@@ -1,5 +1,5 @@
 #pragma once
-// What recognizers have in common: the audio that they hear, and the words of labels that have
+// What recognizers have in common: the audio that they receive, and words of labels that have
 // times. Shape letter: S samples.
 
 #include <ATen/core/Tensor.h>
@@ -14,8 +14,8 @@
 
 namespace s2s {
 
-/// Each clip as a recognizer hears it: [S] float32 on the CPU, at this rate. Undefined for a clip
-/// without sound, which has no samples or only zeros.
+/// Each clip as a recognizer receives it: [S] float32 on the CPU, at this rate. Undefined for a
+/// clip without sound, which has no samples or only zeros.
 std::vector<at::Tensor> heard_samples(const std::vector<AudioClip>& clips, int64_t sample_rate_hz);
 
 /// An id of a text, and where it is in the audio.
