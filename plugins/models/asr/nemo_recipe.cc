@@ -185,8 +185,9 @@ class Recipe {
     if (block == nullptr || !block->is_map()) return;
     tokenizer_ = *block;
     translation_.erase("model.tokenizer");
-    if (tokenizer_.find("name") != nullptr) {
+    if (tokenizer_.find("name") != nullptr || tokenizer_.find("path") != nullptr) {
       for (const char* key : {"dir", "type"}) tokenizer_.erase(key);
+      if (tokenizer_.find("name") == nullptr) tokenizer_["name"] = text("sentencepiece");
       return;
     }
     const Config* const folder = tokenizer_.find("dir");

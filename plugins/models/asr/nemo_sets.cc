@@ -38,6 +38,16 @@ Config with_values(const Config& block) {
   return out;
 }
 
+/// `block` with the keys of `over`, which are of our own blocks and count before NeMo's.
+Config overlaid(Config block, const Config& over) {
+  if (!block.is_map() || !over.is_map()) return over;
+  for (const auto& [key, value] : over.entries()) {
+    const Config* const below = block.find(key);
+    block[key] = below == nullptr ? value : overlaid(*below, value);
+  }
+  return block;
+}
+
 bool has_data(const Config& block) {
   for (const char* key : {"manifest_filepath", "input_cfg", "cuts_path", "shar_path", "datasets"}) {
     if (block.find(key) != nullptr) return true;
@@ -102,13 +112,14 @@ Config sets_of(const Config& set) {
 }  // namespace
 
 void read_sets(ConfigTranslation& translation) {
+  const auto set_below = [&](const std::string& ours, const Config& theirs) {
+    const Config* const written = translation.config.find_path(ours);
+    translation.set(ours, written == nullptr ? theirs : overlaid(theirs, *written));
+  };
   const Config train = set_of(translation, "model.train_ds");
-  if (!train.is_null() && translation.config.find_path("data.train_ds") == nullptr) {
-    translation.set("data.train_ds", train);
-  }
+  if (!train.is_null()) set_below("data.train_ds", train);
   const Config validation = set_of(translation, "model.validation_ds");
-  if (validation.is_null() || translation.config.find_path("data.validation_ds") != nullptr) return;
-  translation.set("data.validation_ds.datasets", sets_of(validation));
+  if (!validation.is_null()) set_below("data.validation_ds.datasets", sets_of(validation));
 }
 
 void read_optimizer(ConfigTranslation& translation) {

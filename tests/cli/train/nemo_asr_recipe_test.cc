@@ -137,6 +137,23 @@ TEST_CASE("keys of a recipe are options here") {
   CHECK(config["data"]["validation_ds"]["datasets"].contains("validation"));
 }
 
+TEST_CASE("our blocks may complete those of a recipe") {
+  const Outcome result =
+      run_s2s({"config", "show", recipe("fastconformer_ctc_bpe"), "--json",
+               "trainer.max_steps=20000", "~trainer.max_epochs", "~trainer.sync_batchnorm",
+               "data.train_ds.manifest_filepath=a.json", "data.train_ds.batch_duration=300",
+               "data.validation_ds.datasets.validation.manifest_filepath=b.json",
+               "model.tokenizer.path=pieces.model"});
+  CAPTURE(result.output);
+  const json config = json::parse(result.output.substr(result.output.find('{')))["config"];
+  CHECK(config["data"]["train_ds"]["manifest_filepath"] == "a.json");
+  CHECK(config["data"]["train_ds"]["batch_duration"] == 300);
+  CHECK(config["data"]["train_ds"]["max_duration"] == 16.7);
+  CHECK(config["data"]["validation_ds"]["datasets"]["validation"]["batch_size"] == 16);
+  CHECK(config["model"]["tokenizer"]["name"] == "sentencepiece");
+  CHECK(config["model"]["tokenizer"]["path"] == "pieces.model");
+}
+
 TEST_CASE("keys of a recipe that change what is trained, and are not here, are refused together") {
   const TemporaryFolder folder;
   const std::string name = "fastconformer_hybrid_tdt_ctc_bpe";
