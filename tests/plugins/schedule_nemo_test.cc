@@ -52,6 +52,7 @@ void check_rates(const std::string& name, size_t least_records) {
 TEST_CASE("every optimizer step has the learning rate that NeMo gives it") {
   check_rates("cosine_annealing", 11);
   check_rates("inverse_square_root_annealing", 5);
+  check_rates("noam_annealing", 3);
 }
 
 TEST_CASE("warm-up in steps and as a ratio are one too many") {

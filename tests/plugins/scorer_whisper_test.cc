@@ -46,6 +46,8 @@ class WhisperFolder {
     model_ = json::parse(file.metadata().at("options"));
     generation_ = model_["generation_config"];
     model_.erase("generation_config");
+    arguments_ = model_.value("generate", json::object());
+    model_.erase("generate");
     folder_.write("preprocessor_config.json", file.metadata().at("preprocessor"));
     folder_.write("tokenizer.json", whisper_texts()["tokenizer"].dump());
     write();
@@ -63,6 +65,7 @@ class WhisperFolder {
     }
     return clips;
   }
+  at::Tensor output(const std::string& name) const { return file_.output(name); }
   std::unique_ptr<Scorer> make(const std::string& keys = "") {
     ScorerContext context;
     context.path = "model.scoring_asr";
@@ -81,7 +84,16 @@ class WhisperFolder {
     return "no error";
   }
 
-  json model_, generation_;
+  /// The arguments of transformers' generate, as further keys of a scorer.
+  std::string arguments() const {
+    std::string keys;
+    for (const auto& [key, value] : arguments_.items()) {
+      keys += ", \"" + key + "\": " + value.dump();
+    }
+    return keys;
+  }
+
+  json model_, generation_, arguments_;
   const TemporaryFolder folder_;
 
  private:
@@ -143,6 +155,47 @@ TEST_CASE("thresholds say which windows are silent") {
   CHECK(contains(folder.refusal(R"(, "logprob_threshold": -1)"), "no_speech_threshold"));
 }
 
+TEST_CASE("windows are written again, and read what was written before them, as in transformers") {
+  for (const std::string name : {"fallback", "conditioned"}) {
+    CAPTURE(name);
+    WhisperFolder folder(name);
+    for (const char* keys : {"", R"(, "batch_size": 1)"}) {
+      CHECK(folder.make(folder.arguments() + keys)->transcribe(folder.clips()) == texts_of(name));
+    }
+  }
+  WhisperFolder folder("conditioned");
+  const std::string all = R"(, "condition_on_prev_tokens": true, "prompt_ids": [28, 6],
+                               "prompt_condition_type": "all-segments")";
+  CHECK(folder.make(all)->transcribe(folder.clips()) == texts_of("all_segments"));
+}
+
+TEST_CASE("a seed repeats what is drawn; another one draws something else") {
+  WhisperFolder folder("fallback");
+  const std::string hot = R"(, "temperature": [1.5], "top_k": 0)";
+  const auto texts = folder.make(hot)->transcribe(folder.clips());
+  CHECK(folder.make(hot)->transcribe(folder.clips()) == texts);
+  CHECK(folder.make(hot + R"(, "seed": 1)")->transcribe(folder.clips()) != texts);
+}
+
+TEST_CASE("texts and words have a confidence, from the probabilities of their ids") {
+  WhisperFolder folder("long");
+  const auto found = folder.make()->transcripts(folder.clips());
+  const at::Tensor expected_B = folder.output("confidence");
+  for (size_t i = 0; i < found.size(); ++i) {
+    REQUIRE(found[i].confidence.has_value());
+    const double expected = expected_B[static_cast<int64_t>(i)].item<double>();
+    CHECK(*found[i].confidence == doctest::Approx(expected).epsilon(1e-4));
+    REQUIRE(!found[i].words.empty());
+    for (const RecognizedWord& word : found[i].words) {
+      REQUIRE(word.confidence.has_value());
+      CHECK(*word.confidence > 0);
+      CHECK(*word.confidence <= 1);
+    }
+  }
+  const auto silent = folder.make()->transcripts({{at::zeros({20000}), 16000}});
+  CHECK(!silent[0].confidence.has_value());
+}
+
 TEST_CASE("words have times, which need alignment_heads") {
   WhisperFolder folder("long");
   for (const Transcript& transcript : folder.make()->transcripts(folder.clips())) {
@@ -187,7 +240,8 @@ TEST_CASE("Whisper says what is wrong with a folder") {
     folder.generation_[key] = kept;
   }
   for (const auto& [key, value] : {std::pair{"num_beams", json(5)},
-                                   {"condition_on_prev_tokens", json(true)},
+                                   {"typical_p", json(0.9)},
+                                   {"compression_ratio_threshold", json(1.35)},
                                    {"no_speech_threshold", json(0.6)}}) {
     folder.generation_[key] = value;
     CHECK(contains(folder.refusal(), key));
@@ -218,6 +272,25 @@ TEST_CASE("Whisper says what is wrong with a folder") {
       CHECK(contains(error.what(), name));
     }
   }
+}
+
+TEST_CASE("Whisper says which options of its search do not fit together") {
+  WhisperFolder folder("conditioned");
+  for (const auto& [keys, said] : {
+           std::pair{R"("temperature": [])", "[scorer/fallback]"},
+           {R"("compression_ratio_threshold": 1.35)", "[scorer/fallback]"},
+           {R"("prompt_condition_type": "all-segments")", "[scorer/prompt]"},
+           {R"("prompt_ids": [28, 4711])", "id 4711 is not in the vocabulary"},
+           {R"("prompt_ids": [28,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1])",
+            "max_target_positions leaves"},
+           {R"("prompt_condition_type": "some")", "all-segments"},
+           {R"("temperature": [-1.0])", "temperature"},
+           {R"("no_speech_threshold": 0.5)", "logprob_threshold"},
+       }) {
+    CAPTURE(keys);
+    CHECK(contains(folder.refusal(std::string(", ") + keys), said));
+  }
+  CHECK(folder.refusal(R"(, "temperature": [0.0, 0.2], "logprob_threshold": -1)") == "no error");
 }
 
 TEST_CASE("a model of English alone takes neither a language nor a task") {

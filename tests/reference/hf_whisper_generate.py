@@ -1,5 +1,5 @@
 """Reference files of transformers' WhisperForConditionalGeneration.generate (5.23; CPU, float32,
-greedy).
+greedy unless a case says otherwise).
 
     python tests/reference/hf_whisper_generate.py --out tests/reference/data [--case NAME]
 
@@ -15,6 +15,9 @@ kind=scorer, name=whisper; options = config.json with generation_config.json as 
   output/ids [B,N]       of `generate`, windows joined, -1 behind; id_lengths [B]
   output/segments [B,M,2]  seconds, -1 behind
   output/id_times [B,N]  token_timestamps of the segments, seconds; -1 behind
+  output/id_probabilities [B,N]  of each id, from the scores of its step; -1 behind
+  output/confidence [B]  exp of the mean log-probability of the windows with speech, whose ids
+                         _retrieve_avg_logprobs counts; -1: there is none
 
 Each clip goes through `generate` alone: a batch of long clips has other features at their ends, and
 its times hang on how long the others write. The script checks that ids of short clips are the same
@@ -25,6 +28,7 @@ whisper_texts.json has the tokenizer.json of the multilingual cases, and their t
 
 import argparse
 import json
+import math
 import tempfile
 from pathlib import Path
 
@@ -79,7 +83,9 @@ def generation(kind, **more) -> dict:
 # Old folders have forced_decoder_ids; null is a language that is detected.
 OLD = [[1, None], [2, ids_of("many")["<|transcribe|>"]]]
 OLD_ENGLISH = [[1, ids_of("english")["<|notimestamps|>"]]]
-# seed; model: keys of config.json that differ.
+# seed; model: keys of config.json that differ; generate: arguments, options of the scorer;
+# brief: without `features` and `logits`, which other cases have; texts_only: of the model of
+# `conditioned`, without a file.
 CASES = {
     "plain": {"kind": "many", "lengths": (16000, 9333), "seed": 43,
               "generation": generation("many", plain=True, language="german", task="translate")},
@@ -95,6 +101,22 @@ CASES = {
     "long": {"kind": "many", "lengths": (52345, 23456), "seed": 59,
              "generation": generation("many", max_initial_timestamp_index=20, max_length=9,
                                       no_speech_threshold=0.002, logprob_threshold=-1.28)},
+    # Above a temperature of 0, a clip begins with torch.manual_seed(0), as with `seed: 0`.
+    "fallback": {"kind": "many", "lengths": (52345, 16000, 23456), "seed": 59, "brief": True,
+                 "generation": generation("many", max_initial_timestamp_index=20, max_length=12,
+                                          return_timestamps=True, top_k=30),
+                 "generate": {"temperature": [0.0, 0.15, 0.6], "logprob_threshold": -1.15,
+                              "compression_ratio_threshold": 0.8, "no_speech_threshold": 0.004}},
+    "conditioned": {"kind": "many", "lengths": (52345, 33456), "seed": 59, "brief": True,
+                    "generation": generation("many", max_initial_timestamp_index=20, max_length=9),
+                    "generate": {"condition_on_prev_tokens": True, "temperature": [0.0, 0.8],
+                                 "logprob_threshold": -1.15,
+                                 "prompt_ids": [28, 6, 2, 12]}},
+    "all_segments": {"kind": "many", "lengths": (52345, 33456), "seed": 59, "texts_only": True,
+                     "generation": generation("many", max_initial_timestamp_index=20,
+                                              max_length=9),
+                     "generate": {"condition_on_prev_tokens": True, "prompt_ids": [28, 6],
+                                  "prompt_condition_type": "all-segments"}},
 }
 
 
@@ -125,7 +147,8 @@ def model_of(case, seed) -> WhisperForConditionalGeneration:
     model = WhisperForConditionalGeneration._from_config(config, attn_implementation="eager").eval()
     model.generation_config = GenerationConfig(
         **{key: value for key, value in gen.items() if key not in THRESHOLDS})
-    model.thresholds = {key: gen[key] for key in THRESHOLDS if key in gen}
+    model.arguments = {key: gen[key] for key in THRESHOLDS if key in gen}
+    model.arguments |= case.get("generate", {})
     for i, (name, tensor) in enumerate(sorted(rf.unique_parameters(model).items())):
         if "norm" in name:
             rf.draw(tensor, 1000 * seed + i, float(name.endswith("weight")), 0.2)
@@ -148,18 +171,61 @@ def heard(extractor, samples) -> dict:
                           return_attention_mask=True, **more))
 
 
+class Watch:
+    """Keeps the temperature of each window, and its window's log-probabilities."""
+
+    def __init__(self, model):
+        self.model, self.plain = model, type(model)._need_fallback
+        self.windows = []
+
+    def __enter__(self):
+        def need(sequence, outputs, index, processors, config, vocab_size, temperature):
+            answer = self.plain(self.model, sequence, outputs, index, processors, config,
+                                vocab_size, temperature)
+            scale = temperature if temperature else 1.0
+            scores = torch.stack(outputs[index]["scores"])[:len(sequence)].float()
+            found = torch.log_softmax(scores * scale, -1)
+            found = found.gather(1, sequence[-len(found):].unsqueeze(1)).squeeze(1).tolist()
+            self.windows.append({"result": outputs[index], "log": found, "silent": answer[1],
+                                 "temperature": temperature})
+            return answer
+        self.model._need_fallback = need
+        return self
+
+    def __exit__(self, *_):
+        del self.model._need_fallback
+
+
 def generated(model, given) -> dict:
     """Of one clip, all that `generate` returns for it. It changes its configuration."""
     config = GenerationConfig(**model.generation_config.to_dict())
-    thresholds = {**model.thresholds, "temperature": 0.0} if model.thresholds else {}
-    made = model.generate(**given, generation_config=config, return_segments=True,
-                          return_token_timestamps=True, **thresholds)
+    arguments = dict(model.arguments)
+    if arguments:
+        arguments["temperature"] = tuple(arguments.get("temperature", [0.0]))
+    if "prompt_ids" in arguments:
+        arguments["prompt_ids"] = torch.tensor(arguments["prompt_ids"])
+    torch.manual_seed(0)
+    with Watch(model) as watch:
+        made = model.generate(**given, generation_config=config, return_segments=True,
+                              return_token_timestamps=True, **arguments)
     segments = made["segments"][0]
     ids = [int(i) for segment in segments for i in segment["tokens"]]
     assert ids == made["sequences"][0].tolist()[:len(ids)]
     times = [float(t) for segment in segments for t in segment["token_timestamps"]]
     spans = [[float(segment["start"]), float(segment["end"])] for segment in segments]
-    return {"ids": ids, "times": times, "spans": spans}
+    chances = []
+    for segment in segments:
+        window = [one for one in watch.windows if one["result"] is segment["result"]][0]
+        begin, end = segment["idxs"]
+        before = len(segment["result"]["sequences"]) - len(segment["result"]["scores"])
+        chances += [math.exp(x) for x in window["log"][begin - before:end - before]]
+    first = arguments.get("temperature", (None,))[0]
+    last = [one for one, after in zip(watch.windows, watch.windows[1:] + [None])
+            if after is None or after["temperature"] == first]
+    logs = [x for one in last if not one["silent"] for x in one["log"]]
+    return {"ids": ids, "times": times, "spans": spans, "chances": chances,
+            "confidence": math.exp(sum(logs) / len(logs)) if logs else -1.0,
+            "how": [(one["temperature"], one["silent"]) for one in last]}
 
 
 def prompt_of(model, given) -> list:
@@ -190,6 +256,8 @@ def outputs_of(model, extractor, inputs) -> dict:
         "id_lengths": torch.tensor([len(one["ids"]) for one in made]),
         "segments": rows([one["spans"] for one in made], [-1.0, -1.0]).float(),
         "id_times": rows(times, -1.0).float(),
+        "id_probabilities": rows([one["chances"] for one in made], -1.0).float(),
+        "confidence": torch.tensor([one["confidence"] for one in made]),
     }
 
 
@@ -232,6 +300,8 @@ def write_case(out, name) -> list:
     # A model that is computed anew: `generate` may leave something in it.
     tensors = {f"weights/{key}": value for key, value in
                rf.weights_of(model_of(case, seed)).items()}
+    if case.get("brief"):
+        del inputs["labels"], outputs["features"], outputs["logits"], outputs["lengths"]
     tensors |= {f"input/{key}": value for key, value in inputs.items()}
     tensors |= {f"output/{key}": value.contiguous() for key, value in outputs.items()}
     with tempfile.TemporaryDirectory() as folder:
@@ -241,14 +311,22 @@ def write_case(out, name) -> list:
         front_end = json.loads((Path(folder) / "preprocessor_config.json").read_text())
     options["architectures"] = ["WhisperForConditionalGeneration"]
     options["generation_config"] = case["generation"]
+    if "generate" in case:
+        options["generate"] = case["generate"]
+    if case.get("texts_only"):
+        return texts_of(case, outputs)
     path = Path(out) / f"hf_whisper_generate_{name}.safetensors"
     size = rf.write_small(path, "scorer", "whisper", options, tensors, 1e-4, 1e-4,
                           {"preprocessor": json.dumps(front_end)})
-    ids = [row[:n] for row, n in zip(outputs["ids"].tolist(), outputs["id_lengths"].tolist())]
-    rf.report(path, size, noise=ratios[worst], at=worst, ids=ids)
+    rf.report(path, size, noise=ratios[worst], at=worst)
+    return texts_of(case, outputs)
+
+
+def texts_of(case, outputs) -> list:
     tokenizer = tokenizer_of(case["kind"])
     begin = case["generation"]["no_timestamps_token_id"]
-    return [tokenizer.decode([i for i in row if i <= begin]) for row in ids]
+    rows = zip(outputs["ids"].tolist(), outputs["id_lengths"].tolist())
+    return [tokenizer.decode([i for i in row[:n] if i <= begin]) for row, n in rows]
 
 
 def main() -> None:

@@ -7,7 +7,7 @@
   frames.json.gz          lhotse.utils.compute_num_frames and compute_num_samples
   token_channels.json     NeMo's build_token_channel and time-stamp stripping, with a table
                           text -> ids in place of a tokenizer
-  cosine_annealing.json, inverse_square_root_annealing.json
+  cosine_annealing.json, inverse_square_root_annealing.json, noam_annealing.json
                           NeMo's schedules of these names: the rate each step uses
   resample.safetensors    torchaudio's default kernel. FROM_TO/functional is functional.resample
                           (its kernel is computed in float32; NeMo's own copy gives the same
@@ -225,6 +225,16 @@ def inverse_square_root_annealing() -> list:
     ])
 
 
+def noam_annealing() -> list:
+    from nemo.core.optim.lr_scheduler import NoamAnnealing
+
+    return scheduled_rates(NoamAnnealing, [
+        dict(lr=5e-2, d_model=64, max_steps=12, min_lr=1e-6, warmup_steps=5),
+        dict(lr=1e-2, d_model=16, max_steps=8, min_lr=1e-3),
+        dict(lr=1e-2, d_model=16, max_steps=12, min_lr=1e-3, warmup_ratio=0.3),
+    ])
+
+
 def scheduled_rates(schedule, settings) -> list:
     records = []
     for setting in settings:
@@ -272,6 +282,7 @@ MAKERS = {
     "token_channels": token_channels,
     "cosine_annealing": cosine_annealing,
     "inverse_square_root_annealing": inverse_square_root_annealing,
+    "noam_annealing": noam_annealing,
     "resample": resample,
     "english_normalizer": english_normalizer,
 }

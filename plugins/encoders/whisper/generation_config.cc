@@ -103,8 +103,12 @@ void refuse_other_searches(const KeyReader& reader) {
       {"exponential_decay_length_penalty", {}},
       {"penalty_alpha", {}},
       {"stop_strings", {}},
-      {"condition_on_prev_tokens", {"false"}},
-      {"compression_ratio_threshold", {}},
+      {"typical_p", {"1.0", "1"}},
+      {"min_p", {}},
+      {"top_h", {}},
+      {"epsilon_cutoff", {"0.0", "0"}},
+      {"eta_cutoff", {"0.0", "0"}},
+      {"renormalize_logits", {"false"}},
   };
   for (const auto& [key, harmless] : kPlain) {
     const std::string text = reader.text(key);
@@ -184,20 +188,76 @@ void choose_language_and_task(GenerationConfig& config, const std::string& place
   }
 }
 
-/// A window is silent by both, or by none.
-void read_thresholds(const KeyReader& keys, const WhisperScorerOptions& options,
-                     GenerationConfig& config) {
+/// Thresholds that would change nothing are refused.
+void read_thresholds(const KeyReader& keys, const std::string& place,
+                     const WhisperScorerOptions& options, GenerationConfig& config) {
   const auto read = [&](const char* key, const std::optional<double>& option) {
     return option ? option : keys.real_or_none(key);
   };
   config.no_speech_threshold = read("no_speech_threshold", options.no_speech_threshold);
   config.logprob_threshold = read("logprob_threshold", options.logprob_threshold);
-  if (config.no_speech_threshold.has_value() == config.logprob_threshold.has_value()) return;
-  const bool has_speech = config.no_speech_threshold.has_value();
-  keys.refuse(has_speech ? "logprob_threshold" : "no_speech_threshold",
-              std::string("a number, as ") +
-                  (has_speech ? "no_speech_threshold" : "logprob_threshold") +
-                  " has one; transformers compares both (0.6 and -1 are usual)");
+  config.compression_ratio_threshold =
+      read("compression_ratio_threshold", options.compression_ratio_threshold);
+  const bool has_fallback = config.temperatures.size() > 1;
+  if (config.no_speech_threshold && !config.logprob_threshold) {
+    keys.refuse("logprob_threshold",
+                "a number, as no_speech_threshold has one; transformers compares both (0.6 and -1 "
+                "are usual)");
+  }
+  if (config.logprob_threshold && !config.no_speech_threshold && !has_fallback) {
+    keys.refuse("no_speech_threshold",
+                "a number, as logprob_threshold has one (0.6 and -1 are usual), or several "
+                "temperatures in the scorer's option temperature");
+  }
+  if (config.compression_ratio_threshold && !has_fallback) {
+    throw no_fallback(place, "compression_ratio_threshold", *config.compression_ratio_threshold);
+  }
+}
+
+void read_sampling(const KeyReader& keys, const std::string& place,
+                   const WhisperScorerOptions& options, GenerationConfig& config) {
+  if (options.temperature.empty()) throw no_temperature(place);
+  config.temperatures = options.temperature;
+  config.sampling.top_k = options.top_k.value_or(keys.number("top_k", 50));
+  config.sampling.top_p = options.top_p.value_or(keys.real_or_none("top_p").value_or(1));
+  config.sampling.seed = options.seed;
+}
+
+/// The id that old folders do not name: the last but one of those that are suppressed.
+int64_t start_of_earlier(const KeyReader& keys, const GenerationConfig& config) {
+  const std::vector<int64_t>& suppressed = config.suppress_tokens;
+  const int64_t fallback = suppressed.size() < 2 ? -1 : suppressed[suppressed.size() - 2];
+  return keys.number_or_none("prev_sot_token_id").value_or(fallback);
+}
+
+void read_earlier(const KeyReader& keys, const std::string& place,
+                  const WhisperScorerOptions& options, GenerationConfig& config) {
+  config.condition_on_prev_tokens =
+      options.condition_on_prev_tokens || keys.flag("condition_on_prev_tokens", false);
+  config.prompts_all_segments = options.prompt_condition_type == "all-segments";
+  config.prompt_ids = options.prompt_ids;
+  config.prev_sot_token_id = start_of_earlier(keys, config);
+  if (config.prompts_all_segments && !config.condition_on_prev_tokens) {
+    throw prompt_condition_error(place);
+  }
+  for (const int64_t id : config.prompt_ids) {
+    if (id < 0 || id >= config.vocab_size) throw prompt_id_error(place, id, config.vocab_size);
+  }
+}
+
+/// The model's positions are enough for what comes before a text, and for the text.
+void check_positions(const KeyReader& top, const std::string& place,
+                     const GenerationConfig& config) {
+  const auto longest = static_cast<int64_t>(config.prompt(true).size()) + 1;
+  const int64_t text = config.max_new_tokens.value_or(1);
+  if (longest + text > config.max_target_positions) {
+    top.refuse("max_target_positions",
+               "room for " + std::to_string(longest) + " ids of the prompt, and for the text");
+  }
+  const int64_t room = config.max_target_positions - longest - text;
+  if (config.longest_earlier() > room) {
+    throw prompt_length_error(place, config.longest_earlier(), room);
+  }
 }
 
 }  // namespace
@@ -230,24 +290,42 @@ GenerationConfig read_generation(const Config& model, const std::string& place,
   config.return_timestamps = options.return_timestamps || keys.flag("return_timestamps", false);
   config.language = options.language.value_or(keys.text("language"));
   config.task = options.task.value_or(keys.text("task"));
-  read_thresholds(keys, options, config);
+  read_sampling(keys, place, options, config);
+  read_thresholds(keys, place, options, config);
+  read_earlier(keys, place, options, config);
   if (config.language.empty() && config.task.empty()) config.forced = forced_ids(keys, top);
   check_ids(config, keys);
   choose_language_and_task(config, place);
-  const auto longest = static_cast<int64_t>(config.prompt(true).size()) + 1;
-  if (longest + config.max_new_tokens.value_or(1) > config.max_target_positions) {
-    top.refuse("max_target_positions",
-               "room for " + std::to_string(longest) + " ids of the prompt, and for the text");
-  }
+  check_positions(top, place, config);
   return config;
 }
 
-int64_t GenerationConfig::limit(int64_t num_windows_before, int64_t prompt_length) const {
+int64_t GenerationConfig::limit(int64_t& length, int64_t prompt_length) const {
   if (max_new_tokens) return prompt_length + *max_new_tokens;
-  const int64_t added = std::min(max_target_positions / 2 - 1, prompt_length);
-  int64_t most = max_length;
-  for (int64_t i = 0; i <= num_windows_before && most < max_target_positions; ++i) most += added;
-  return std::min(most, max_target_positions);
+  length = std::min(length + std::min(max_target_positions / 2 - 1, prompt_length),
+                    max_target_positions);
+  return length;
+}
+
+int64_t GenerationConfig::longest_earlier() const {
+  const auto size = static_cast<int64_t>(prompt_ids.size());
+  if (!condition_on_prev_tokens) return size;
+  const int64_t begin = prompts_all_segments ? std::max<int64_t>(size, 1) : 1;
+  return std::max(size, begin + max_target_positions / 2 - 1);
+}
+
+std::vector<int64_t> GenerationConfig::earlier(const std::vector<int64_t>* written) const {
+  if (written == nullptr) return prompt_ids;
+  std::vector<int64_t> ids;
+  if (prompts_all_segments && !prompt_ids.empty()) {
+    ids = prompt_ids;
+  } else if (prev_sot_token_id >= 0) {
+    ids = {prev_sot_token_id};
+  }
+  const auto size = static_cast<int64_t>(written->size());
+  const int64_t first = std::max<int64_t>(size - (max_target_positions / 2 - 1), 0);
+  ids.insert(ids.end(), written->begin() + first, written->end());
+  return ids;
 }
 
 std::vector<int64_t> GenerationConfig::prompt(bool with_timestamps) const {

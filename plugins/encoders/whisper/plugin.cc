@@ -93,10 +93,13 @@ std::unique_ptr<Scorer> create_scorer(const Config& node, const ScorerContext& c
   return scorer;
 }
 
-/// Reference files have a configuration and no folder.
+/// Reference files have a configuration and no folder. Its block `generate` has arguments of
+/// transformers' generate, which are options.
 Config as_model(const Config& foreign) {
-  Config options = Config::map();
+  const Config* const generate = foreign.find("generate");
+  Config options = generate == nullptr ? Config::map() : *generate;
   options["model"] = foreign;
+  options["model"].erase("generate");
   return options;
 }
 
@@ -113,7 +116,7 @@ Component<Encoder> component() {
 
 Component<Scorer> scorer_component() {
   return {.name = "whisper",
-          .summary = "Whisper's recognizer or translator, greedy; windows of 30 s",
+          .summary = "Whisper's recognizer or translator; windows of 30 s",
           .create = create_scorer,
           .options = list_options<WhisperScorerOptions>,
           .translate = as_model};

@@ -48,4 +48,44 @@ Error other_token(const std::string& place, const std::string& key, int64_t id,
                                   place, id, key, piece, expected));
 }
 
+Error no_temperature(const std::string& place) {
+  return config_error("scorer/fallback",
+                      fmt::format("{}: temperature []: no temperature; expected a list such as "
+                                  "[0.0, 0.2, 0.4, 0.6, 0.8, 1.0], or remove the key",
+                                  place));
+}
+
+Error no_fallback(const std::string& place, const std::string& key, double value) {
+  return config_error("scorer/fallback",
+                      fmt::format("{}: {} {}: asks for the next temperature, and there is one; "
+                                  "expected several in the scorer's option temperature, such as "
+                                  "[0.0, 0.2, 0.4, 0.6, 0.8, 1.0], or remove the key",
+                                  place, key, value));
+}
+
+Error prompt_condition_error(const std::string& place) {
+  return config_error("scorer/prompt",
+                      fmt::format("{}: prompt_condition_type 'all-segments': windows are not "
+                                  "conditioned on earlier ones; set condition_on_prev_tokens: "
+                                  "true, or take first-segment",
+                                  place));
+}
+
+Error prompt_id_error(const std::string& place, int64_t id, int64_t vocab_size) {
+  return config_error("scorer/prompt",
+                      fmt::format("{}: prompt_ids: id {} is not in the vocabulary; expected ids "
+                                  "from 0 to {}, as this model's processor.get_prompt_ids gives "
+                                  "them",
+                                  place, id, vocab_size - 1));
+}
+
+Error prompt_length_error(const std::string& place, int64_t size, int64_t room) {
+  return config_error("scorer/prompt",
+                      fmt::format("{}: prompt_ids and earlier texts have up to {} ids, and "
+                                  "max_target_positions leaves {} for them; take shorter "
+                                  "prompt_ids, a smaller max_new_tokens, or no "
+                                  "condition_on_prev_tokens",
+                                  place, size, room));
+}
+
 }  // namespace s2s::whisper

@@ -23,5 +23,15 @@ Error unknown_task(const std::string& place, const std::string& task, const std:
 /// [scorer/special-token]: the tokenizer's text of an id of generation_config.json.
 Error other_token(const std::string& place, const std::string& key, int64_t id,
                   const std::string& piece, const std::string& expected);
+/// [scorer/fallback]: the option temperature is an empty list.
+Error no_temperature(const std::string& place);
+/// [scorer/fallback]: a threshold that asks for another temperature, and there is none.
+Error no_fallback(const std::string& place, const std::string& key, double value);
+/// [scorer/prompt]: prompt_condition_type all-segments without condition_on_prev_tokens.
+Error prompt_condition_error(const std::string& place);
+/// [scorer/prompt]: an id of prompt_ids that the model does not have.
+Error prompt_id_error(const std::string& place, int64_t id, int64_t vocab_size);
+/// [scorer/prompt]: earlier texts of `size` ids, where the model has room for `room`.
+Error prompt_length_error(const std::string& place, int64_t size, int64_t room);
 
 }  // namespace s2s::whisper

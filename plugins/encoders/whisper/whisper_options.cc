@@ -52,12 +52,41 @@ void WhisperScorerOptions::visit(OptionVisitor& v) {
   v("task", task, "transcribe, or translate into English; null: that of generation_config.json");
   v("return_timestamps", return_timestamps,
     "write timestamps also in clips of one window; longer clips always have them");
-  v("no_speech_threshold", no_speech_threshold,
-    "a window is silent if <|nospeech|> is likelier than this, and logprob_threshold holds; null: "
-    "no window is",
-    between(0, 1));
+  v("temperature", temperature,
+    "a list: the temperature of a window and, each time that a threshold refuses what was written, "
+    "the next one; 0: always the likeliest id",
+    at_least(0));
+  v("compression_ratio_threshold", compression_ratio_threshold,
+    "the next temperature is taken if the ids of a window compress better than this; null: no "
+    "matter how well",
+    at_least(0));
   v("logprob_threshold", logprob_threshold,
-    "and if the mean log-probability of its ids is below this");
+    "the next temperature is taken if the mean log-probability of the ids is below this; null: no "
+    "matter how low");
+  v("no_speech_threshold", no_speech_threshold,
+    "a window below logprob_threshold is silent if <|nospeech|> is likelier than this; null: no "
+    "window is",
+    between(0, 1));
+  v("top_k", top_k,
+    "above a temperature of 0, of so many likeliest ids; 0: of all; null: that of "
+    "generation_config.json, or else 50",
+    at_least(0));
+  v("top_p", top_p,
+    "above a temperature of 0, of the smallest set of ids with this total probability; null: that "
+    "of generation_config.json, or else 1",
+    between(0, 1));
+  v("seed", seed, "of the random numbers of each clip", at_least(0));
+  v("condition_on_prev_tokens", condition_on_prev_tokens,
+    "a window begins with the end of what was written before it, unless that took a temperature "
+    "of 0.5 or more");
+  v("prompt_condition_type", prompt_condition_type,
+    "with condition_on_prev_tokens, prompt_ids are as if written before the first segment, or "
+    "begin each window",
+    one_of({"first-segment", "all-segments"}));
+  v("prompt_ids", prompt_ids,
+    "ids of a text that is as if spoken before the clip, as a processor's get_prompt_ids gives "
+    "them",
+    at_least(0));
   v("batch_size", batch_size, "windows that are recognized at once", at_least(1));
 }
 

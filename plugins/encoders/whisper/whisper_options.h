@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "s2s/nn/speech_encoder.h"
 #include "s2s/options.h"
@@ -41,7 +42,14 @@ struct WhisperScorerOptions {
   Config model;
   std::optional<std::string> language, task;
   bool return_timestamps = false;
-  std::optional<double> no_speech_threshold, logprob_threshold;
+  std::vector<double> temperature = {0};
+  std::optional<double> compression_ratio_threshold, logprob_threshold, no_speech_threshold;
+  std::optional<int64_t> top_k;
+  std::optional<double> top_p;
+  int64_t seed = 0;
+  bool condition_on_prev_tokens = false;
+  std::string prompt_condition_type = "first-segment";
+  std::vector<int64_t> prompt_ids;
   int64_t batch_size = 16;
 
   void visit(OptionVisitor& v);

@@ -1,14 +1,15 @@
 #include "whisper_scorer.h"
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <cmath>
 
-#include "s2s/data/resample.h"
 #include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
-#include "s2s/scores/texts.h"
+#include "s2s/scores/transcripts.h"
 
 namespace s2s::whisper {
 
@@ -40,8 +41,23 @@ WhisperScorer::Clip WhisperScorer::clip_of(const at::Tensor& samples_S) const {
   clip.mel_frames = size <= options.window_samples() ? window : size / options.hop_length;
   clip.audio_frames = std::min(parts_.encoder->features().frames(size), clip.mel_frames);
   clip.with_timestamps = clip.mel_frames > window || parts_.generation.return_timestamps;
-  clip.prompt = parts_.generation.prompt(clip.with_timestamps);
+  const GenerationConfig& generation = parts_.generation;
+  clip.prompt = generation.prompt(clip.with_timestamps);
+  clip.length_limit = generation.max_length;
+  clip.is_conditioned = generation.condition_on_prev_tokens;
+  if (generation.condition_on_prev_tokens && !generation.prompts_all_segments) {
+    clip.written = generation.prompt_ids;
+    clip.has_written = !clip.written.empty();
+    const bool is_named = clip.has_written && clip.written.front() == generation.prev_sot_token_id;
+    if (is_named) clip.written.erase(clip.written.begin());
+  }
+  clip.random = at::detail::createCPUGenerator(static_cast<uint64_t>(generation.sampling.seed));
   return clip;
+}
+
+std::optional<double> WhisperScorer::Clip::confidence() const {
+  if (num_probabilities == 0) return std::nullopt;
+  return std::exp(sum_log_probability / num_probabilities);
 }
 
 /// A short clip is padded to a window first; the loudest frame of all counts. [F, M].
@@ -63,16 +79,33 @@ at::Tensor WhisperScorer::next_window(Clip& clip) {
   return at::constant_pad_nd(mel_FM, {0, window - mel_FM.size(1)});
 }
 
+std::vector<int64_t> WhisperScorer::earlier_of(const Clip& clip) const {
+  const bool is_conditioned = clip.is_conditioned && clip.has_written;
+  return parts_.generation.earlier(is_conditioned ? &clip.written : nullptr);
+}
+
+WindowTask WhisperScorer::next_task(Clip& clip) const {
+  WindowTask task;
+  task.prompt = earlier_of(clip);
+  task.num_earlier = task.prompt.size();
+  task.prompt.insert(task.prompt.end(), clip.prompt.begin(), clip.prompt.end());
+  task.limit = parts_.generation.limit(clip.length_limit, static_cast<int64_t>(task.prompt.size()));
+  task.random = clip.random;
+  return task;
+}
+
 void WhisperScorer::recognize(std::vector<Clip>& clips, bool with_times) {
   // Prompts of one length go side by side.
   for (const bool with_timestamps : {false, true}) {
     while (true) {
       std::vector<Clip*> chosen;
+      size_t num_earlier = 0;
       for (Clip& clip : clips) {
-        const bool fits = static_cast<int64_t>(chosen.size()) < parts_.batch_size;
-        if (fits && clip.is_open() && clip.with_timestamps == with_timestamps) {
-          chosen.push_back(&clip);
-        }
+        if (!clip.is_open() || clip.with_timestamps != with_timestamps) continue;
+        if (static_cast<int64_t>(chosen.size()) == parts_.batch_size) break;
+        const size_t count = earlier_of(clip).size();
+        if (chosen.empty()) num_earlier = count;
+        if (count == num_earlier) chosen.push_back(&clip);
       }
       if (chosen.empty()) break;
       recognize_windows(chosen, with_times);
@@ -98,16 +131,11 @@ void WhisperScorer::recognize_windows(const std::vector<Clip*>& clips, bool with
   for (Clip* clip : clips) windows.push_back(next_window(*clip));
   const at::Tensor frames_BTH = parts_.encoder->encode(at::stack(windows));
   detect(clips, frames_BTH);
-  std::vector<std::vector<int64_t>> prompts;
-  std::vector<int64_t> limits;
-  for (const Clip* clip : clips) {
-    prompts.push_back(clip->prompt);
-    limits.push_back(
-        generation.limit(clip->num_windows, static_cast<int64_t>(clip->prompt.size())));
-  }
+  std::vector<WindowTask> tasks;
+  for (Clip* clip : clips) tasks.push_back(next_task(*clip));
   const bool aligns = with_times && !generation.alignment_heads.empty();
-  const std::vector<WindowText> texts = write_windows(
-      decoder_, frames_BTH, prompts, limits, {generation, clips.front()->with_timestamps, aligns});
+  const std::vector<WindowText> texts = write_with_fallback(
+      decoder_, frames_BTH, tasks, {generation, clips.front()->with_timestamps, aligns});
   for (size_t i = 0; i < clips.size(); ++i) add_window(texts[i], *clips[i]);
 }
 
@@ -129,12 +157,23 @@ void WhisperScorer::add_window(const WindowText& text, Clip& clip) {
       clip.ids.push_back(text.ids[k]);
       clip.times.push_back(begin_s + times[k]);
       clip.begins.push_back(begin_s);
+      clip.probabilities.push_back(std::exp(text.log_probabilities[k]));
     }
     clip.segments.push_back({segment.start_s, segment.end_s, first, clip.ids.size()});
+    // Of two timestamps at its end, the next window reads one.
+    const size_t size = segment.end - segment.begin;
+    const bool is_doubled = size > 2 && parts_.generation.is_timestamp(text.ids[segment.end - 2]);
+    clip.written.insert(clip.written.end(), clip.ids.begin() + static_cast<std::ptrdiff_t>(first),
+                        clip.ids.end() - (is_doubled ? 1 : 0));
+    clip.has_written = true;
   }
+  if (!text.is_silent) {
+    clip.sum_log_probability += text.sum_log_probability();
+    clip.num_probabilities += static_cast<double>(text.log_probabilities.size());
+  }
+  clip.is_conditioned = parts_.generation.condition_on_prev_tokens && text.temperature < 0.5;
   // A model that writes timestamps unasked may stay where it is for ever.
   clip.next += found.advance > 0 ? found.advance : length;
-  ++clip.num_windows;
   if (!clip.is_open()) clip.mel_FM.reset();
 }
 
@@ -149,20 +188,14 @@ std::string WhisperScorer::text_of(const std::vector<int64_t>& ids) const {
                                     : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-/// Ids are decoded one more at a time: a word begins where the decoded text has another one.
 std::vector<RecognizedWord> WhisperScorer::words_of(const Clip& clip) const {
-  std::vector<RecognizedWord> words;
-  std::vector<int64_t> ids;
+  std::vector<TimedLabel> labels;
   for (size_t i = 0; i < clip.ids.size(); ++i) {
     if (parts_.generation.is_timestamp(clip.ids[i])) continue;
-    ids.push_back(clip.ids[i]);
-    const std::vector<std::string> texts = split_words(text_of(ids));
     const double before_s = i == 0 ? 0 : std::max(clip.times[i - 1], clip.begins[i]);
-    if (texts.size() > words.size()) words.push_back({"", before_s, 0});
-    for (size_t w = 0; w < words.size() && w < texts.size(); ++w) words[w].text = texts[w];
-    if (!words.empty()) words.back().end_s = std::max(clip.times[i], words.back().start_s);
+    labels.push_back({clip.ids[i], before_s, clip.times[i], clip.probabilities[i]});
   }
-  return words;
+  return words_of_labels(labels, [this](const auto& ids) { return text_of(ids); });
 }
 
 std::vector<std::string> WhisperScorer::transcribe(const std::vector<AudioClip>& clips) {
@@ -180,22 +213,19 @@ std::vector<Transcript> WhisperScorer::transcripts(const std::vector<AudioClip>&
 std::vector<Transcript> WhisperScorer::transcripts(const std::vector<AudioClip>& clips,
                                                    bool with_times) {
   const at::NoGradGuard no_grad;
-  std::map<int64_t, Resampler> resamplers;
+  const std::vector<at::Tensor> heard = heard_samples(clips, parts_.encoder->sample_rate_hz());
   std::vector<Clip> spoken;
   std::vector<size_t> places;
   for (size_t i = 0; i < clips.size(); ++i) {
-    const at::Tensor samples_S = clips[i].samples_S.to(at::kCPU, at::kFloat).reshape({-1});
-    if (samples_S.numel() == 0 || samples_S.eq(0).all().item<bool>()) continue;
-    const int64_t rate = clips[i].sample_rate_hz;
-    Resampler& resampler =
-        resamplers.try_emplace(rate, rate, parts_.encoder->sample_rate_hz()).first->second;
-    spoken.push_back(clip_of(resampler(samples_S)));
+    if (!heard[i].defined()) continue;
+    spoken.push_back(clip_of(heard[i]));
     places.push_back(i);
   }
   recognize(spoken, with_times);
   std::vector<Transcript> found(clips.size());
   for (size_t i = 0; i < spoken.size(); ++i) {
     found[places[i]].text = text_of(spoken[i].ids);
+    found[places[i]].confidence = spoken[i].confidence();
     if (with_times) found[places[i]].words = words_of(spoken[i]);
   }
   return found;
@@ -245,10 +275,13 @@ std::map<std::string, at::Tensor> WhisperScorer::reference_outputs(
   recognize(clips, /*with_times=*/true);
   std::map<std::string, std::vector<at::Tensor>> rows;
   std::vector<int64_t> counts;
+  std::vector<double> confidences;
   for (const Clip& clip : clips) {
     rows["prompt"].push_back(at::tensor(clip.prompt, at::kLong));
     rows["ids"].push_back(at::tensor(clip.ids, at::kLong));
     rows["id_times"].push_back(at::tensor(clip.times, at::kDouble).to(at::kFloat));
+    rows["id_probabilities"].push_back(at::tensor(clip.probabilities, at::kDouble).to(at::kFloat));
+    confidences.push_back(clip.confidence().value_or(-1));
     std::vector<double> spans;
     for (const Segment& one : clip.segments) spans.insert(spans.end(), {one.start_s, one.end_s});
     rows["segments"].push_back(at::tensor(spans, at::kDouble).to(at::kFloat).view({-1, 2}));
@@ -256,6 +289,7 @@ std::map<std::string, at::Tensor> WhisperScorer::reference_outputs(
   }
   for (auto& [name, one] : rows) outputs[name] = padded_rows(one);
   outputs["id_lengths"] = at::tensor(counts, at::kLong);
+  outputs["confidence"] = at::tensor(confidences, at::kDouble).to(at::kFloat);
   return outputs;
 }
 

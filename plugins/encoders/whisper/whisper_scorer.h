@@ -4,9 +4,11 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "fallback.h"
 #include "generation_config.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/scorer.h"
@@ -14,7 +16,6 @@
 #include "segments.h"
 #include "text_decoder.h"
 #include "whisper.h"
-#include "window_search.h"
 
 namespace s2s::whisper {
 
@@ -39,7 +40,7 @@ class WhisperScorer : public Scorer, public Block, public RunsReferences {
   std::vector<Transcript> transcripts(const std::vector<AudioClip>& clips) override;
   /// Inputs: audio [B, S], lengths, labels [B, U]; the weights by their names, below "weights/".
   /// Outputs: features of the first windows, lengths, logits of `labels`, prompt, ids, id_lengths,
-  /// id_times, segments.
+  /// id_times, id_probabilities, segments, confidence.
   std::map<std::string, at::Tensor> reference_outputs(
       const std::map<std::string, at::Tensor>& inputs, bool training) override;
 
@@ -54,14 +55,23 @@ class WhisperScorer : public Scorer, public Block, public RunsReferences {
     int64_t mel_frames = 0;    // one window or more
     int64_t audio_frames = 0;  // mel frames that the audio fills
     int64_t next = 0;          // mel frame where the next window begins
-    int64_t num_windows = 0;   // that were recognized
+    int64_t length_limit = 0;  // GenerationConfig::limit
     bool with_timestamps = false;
+    bool is_conditioned = false;  // the next window, on what was written
+    bool has_written = false;
+    at::Generator random;
     std::vector<int64_t> prompt, ids;
-    std::vector<double> times;      // of the ids, in seconds
-    std::vector<double> begins;     // of the windows of the ids, in seconds
-    std::vector<Segment> segments;  // their ids count from the clip's first one
+    std::vector<int64_t> written;       // what the next window may be conditioned on
+    std::vector<double> times;          // of the ids, in seconds
+    std::vector<double> begins;         // of the windows of the ids, in seconds
+    std::vector<double> probabilities;  // of the ids
+    std::vector<Segment> segments;      // their ids count from the clip's first one
+    double sum_log_probability = 0;     // of all ids of windows with speech, also of those that end
+    double num_probabilities = 0;       // a text, and of how many
 
     bool is_open() const { return next < mel_frames; }
+    /// The exponential of the mean; empty where no window has speech.
+    std::optional<double> confidence() const;
   };
 
   NameMap checkpoint_names() const;
@@ -69,6 +79,9 @@ class WhisperScorer : public Scorer, public Block, public RunsReferences {
   /// The clip's next window, zeros after its end. [F, M].
   at::Tensor next_window(Clip& clip);
   at::Tensor features_of(const Clip& clip);
+  /// The next window's prompt, and what is asked for of it.
+  WindowTask next_task(Clip& clip) const;
+  std::vector<int64_t> earlier_of(const Clip& clip) const;
   void recognize(std::vector<Clip>& clips, bool with_times);
   void recognize_windows(const std::vector<Clip*>& clips, bool with_times);
   void add_window(const WindowText& text, Clip& clip);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "s2s/nn/rows.h"
 
@@ -13,9 +14,9 @@ namespace {
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 /// [B, P] on the device.
-at::Tensor as_rows(const std::vector<std::vector<int64_t>>& rows, at::Device device) {
+at::Tensor prompts_of(const std::vector<WindowTask>& tasks, at::Device device) {
   std::vector<at::Tensor> tensors;
-  for (const std::vector<int64_t>& row : rows) tensors.push_back(at::tensor(row, at::kLong));
+  for (const WindowTask& task : tasks) tensors.push_back(at::tensor(task.prompt, at::kLong));
   return at::stack(tensors).to(device);
 }
 
@@ -79,94 +80,122 @@ at::Tensor with_timestamp_rules(const at::Tensor& scores_BV, const GenerationCon
   return allowed_BV.masked_fill(is_time_B1.logical_and(id_V.lt(begin)), kNever);
 }
 
-/// Whether windows are silent: <|nospeech|> is likely where the prompt begins, and what is written
-/// is not. Source: transformers' WhisperNoSpeechDetection and _retrieve_avg_logprobs.
-class SilenceRule {
- public:
-  explicit SilenceRule(const GenerationConfig& config) : config_(config) {}
+/// The next ids [B] on the CPU. Rows that are done get 0.
+at::Tensor chosen(const at::Tensor& scores_BV, const std::vector<WindowTask>& tasks,
+                  const std::vector<bool>& is_done, double temperature) {
+  if (temperature == 0) return scores_BV.argmax(1).cpu();
+  const at::Tensor chances_BV = at::softmax(scores_BV, 1).cpu();
+  at::Tensor id_B = at::zeros({scores_BV.size(0)}, at::kLong);
+  for (size_t row = 0; row < tasks.size(); ++row) {
+    if (is_done[row]) continue;
+    const auto b = static_cast<int64_t>(row);
+    id_B[b] = at::multinomial(chances_BV[b], 1, /*replacement=*/false, tasks[row].random)[0];
+  }
+  return id_B;
+}
 
-  /// Scores [B, U, V] of the prompt.
-  void begin(const at::Tensor& scores_BUV) {
-    if (!config_.no_speech_threshold) return;
-    silence_B_ = at::softmax(scores_BUV.select(1, 0), 1, at::kFloat)
-                     .select(1, config_.no_timestamps_token_id - 1);
+/// Writes windows side by side, an id of each at a time.
+class WindowWriter {
+ public:
+  WindowWriter(const std::vector<WindowTask>& tasks, const WindowSearch& search, double temperature)
+      : tasks_(tasks),
+        search_(search),
+        temperature_(temperature),
+        texts_(tasks.size()),
+        is_done_(tasks.size(), false) {
+    for (WindowText& text : texts_) text.temperature = temperature;
   }
-  /// Scores [B, V] of which the ids [B] were chosen.
-  void add(const at::Tensor& scores_BV, const at::Tensor& id_B) {
-    if (!config_.no_speech_threshold) return;
-    steps_.push_back(at::log_softmax(scores_BV, 1).gather(1, id_B.unsqueeze(1)).squeeze(1));
-  }
-  /// counts: of the ids of each row that were chosen.
-  void judge(const std::vector<int64_t>& counts, std::vector<WindowText>& texts) const {
-    if (!config_.no_speech_threshold) return;
-    const at::Tensor log_BU = at::stack(steps_, 1).cpu();
-    const at::Tensor is_likely_B = silence_B_.gt(*config_.no_speech_threshold).cpu();
-    for (size_t row = 0; row < texts.size(); ++row) {
-      const auto b = static_cast<int64_t>(row);
-      const double mean = log_BU[b].narrow(0, 0, counts[row]).mean().item<double>();
-      texts[row].is_silent = mean < *config_.logprob_threshold && is_likely_B[b].item<bool>();
+
+  bool has_more() const { return std::count(is_done_.begin(), is_done_.end(), false) > 0; }
+  /// The probabilities of <|nospeech|>, from scores [B, U, V] of the prompts.
+  void note_silence(const at::Tensor& scores_BUV) {
+    for (size_t row = 0; row < tasks_.size(); ++row) {
+      const at::Tensor score_V =
+          scores_BUV[static_cast<int64_t>(row)][static_cast<int64_t>(tasks_[row].num_earlier)];
+      texts_[row].no_speech_probability =
+          at::softmax(score_V, 0, at::kFloat)[search_.config.no_timestamps_token_id - 1]
+              .item<double>();
     }
+  }
+  /// The next ids [B, 1] of scores [B, V], without those that are suppressed.
+  at::Tensor next(at::Tensor scores_BV) {
+    const GenerationConfig& config = search_.config;
+    if (search_.with_timestamps) scores_BV = with_timestamp_rules(scores_BV, config, texts_);
+    SamplingOptions sampling = config.sampling;
+    sampling.temperature = temperature_;
+    scores_BV = sampling_scores(scores_BV, {}, sampling);
+    const at::Tensor id_B = chosen(scores_BV, tasks_, is_done_, temperature_);
+    const double scale = temperature_ > 0 ? temperature_ : 1;
+    const at::Tensor log_B = at::log_softmax(scores_BV * scale, 1)
+                                 .gather(1, id_B.unsqueeze(1).to(scores_BV.device()))
+                                 .squeeze(1)
+                                 .cpu();
+    std::vector<int64_t> next = to_vector(id_B);
+    for (size_t row = 0; row < texts_.size(); ++row) {
+      if (is_done_[row]) next[row] = config.eos_token_id;
+      if (is_done_[row]) continue;
+      add(row, next[row], log_B[static_cast<int64_t>(row)].item<double>());
+    }
+    return at::tensor(next, at::kLong).unsqueeze(1).to(scores_BV.device());
+  }
+  /// With how much each id attends [B, A, 1, T], step by step after the prompt.
+  std::vector<WindowText> finish(const std::vector<at::Tensor>& weights) && {
+    if (weights.empty()) return std::move(texts_);
+    const at::Tensor weights_BAUT = at::cat(weights, 2).cpu();
+    for (size_t row = 0; row < texts_.size(); ++row) {
+      const auto count = static_cast<int64_t>(texts_[row].log_probabilities.size()) - 1;
+      texts_[row].weights_AUT = weights_BAUT[static_cast<int64_t>(row)].narrow(1, 0, count);
+    }
+    return std::move(texts_);
   }
 
  private:
-  const GenerationConfig& config_;
-  at::Tensor silence_B_;
-  std::vector<at::Tensor> steps_;
+  void add(size_t row, int64_t id, double log_probability) {
+    WindowText& text = texts_[row];
+    const bool is_end = id == search_.config.eos_token_id;
+    text.log_probabilities.push_back(log_probability);
+    if (!is_end) text.ids.push_back(id);
+    const auto length = static_cast<int64_t>(tasks_[row].prompt.size() + text.ids.size());
+    is_done_[row] = is_end || length >= tasks_[row].limit;
+  }
+
+  const std::vector<WindowTask>& tasks_;
+  const WindowSearch& search_;
+  double temperature_;
+  std::vector<WindowText> texts_;
+  std::vector<bool> is_done_;
 };
 
 }  // namespace
 
+double WindowText::sum_log_probability() const {
+  return std::accumulate(log_probabilities.begin(), log_probabilities.end(), 0.0);
+}
+
 std::vector<WindowText> write_windows(TextDecoder& decoder, const at::Tensor& frames_BTH,
-                                      const std::vector<std::vector<int64_t>>& prompts,
-                                      const std::vector<int64_t>& limits,
-                                      const WindowSearch& search) {
+                                      const std::vector<WindowTask>& tasks,
+                                      const WindowSearch& search, double temperature) {
   const GenerationConfig& config = search.config;
   const at::Device device = frames_BTH.device();
   const at::Tensor never_V = mask_of(config.suppress_tokens, config.vocab_size, device);
   const at::Tensor not_first_V = mask_of(config.begin_suppress_tokens, config.vocab_size, device);
   DecoderMemory memory = decoder.listen(frames_BTH);
-  std::vector<WindowText> texts(prompts.size());
-  std::vector<bool> is_done(prompts.size(), false);
-  std::vector<at::Tensor> weights;  // [B, A, 1, T] of each id after the prompt
-  std::vector<int64_t> num_chosen(prompts.size(), 0);
-  SilenceRule silence(config);
-  at::Tensor ids_BU = as_rows(prompts, device);
-  for (bool is_first = true; std::count(is_done.begin(), is_done.end(), false) > 0;
-       is_first = false) {
+  WindowWriter writer(tasks, search, temperature);
+  std::vector<at::Tensor> weights;
+  at::Tensor ids_BU = prompts_of(tasks, device);
+  for (bool is_first = true; writer.has_more(); is_first = false) {
     const bool aligns = search.with_weights && !is_first;
     at::Tensor found;
     const at::Tensor scores_BUV =
         decoder.next_scores(ids_BU, memory, config.alignment_heads, aligns ? &found : nullptr);
-    if (is_first) silence.begin(scores_BUV);
-    at::Tensor scores_BV =
-        scores_BUV.select(1, ids_BU.size(1) - 1)
-            .to(at::kFloat)
-            .masked_fill(is_first ? never_V.logical_or(not_first_V) : never_V, kNever);
+    if (is_first && config.no_speech_threshold) writer.note_silence(scores_BUV);
     if (aligns) weights.push_back(found);
-    if (search.with_timestamps) scores_BV = with_timestamp_rules(scores_BV, config, texts);
-    const at::Tensor next_B = scores_BV.argmax(1);
-    silence.add(scores_BV, next_B);
-    std::vector<int64_t> next = to_vector(next_B);
-    for (size_t row = 0; row < texts.size(); ++row) {
-      if (is_done[row]) {
-        next[row] = config.eos_token_id;
-        continue;
-      }
-      ++num_chosen[row];
-      if (next[row] != config.eos_token_id) texts[row].ids.push_back(next[row]);
-      const auto length = static_cast<int64_t>(prompts[row].size() + texts[row].ids.size());
-      is_done[row] = next[row] == config.eos_token_id || length >= limits[row];
-    }
-    ids_BU = at::tensor(next, at::kLong).unsqueeze(1).to(device);
+    ids_BU =
+        writer.next(scores_BUV.select(1, ids_BU.size(1) - 1)
+                        .to(at::kFloat)
+                        .masked_fill(is_first ? never_V.logical_or(not_first_V) : never_V, kNever));
   }
-  silence.judge(num_chosen, texts);
-  if (weights.empty()) return texts;
-  const at::Tensor weights_BAUT = at::cat(weights, 2).cpu();
-  for (size_t row = 0; row < texts.size(); ++row) {
-    texts[row].weights_AUT =
-        weights_BAUT[static_cast<int64_t>(row)].narrow(1, 0, num_chosen[row] - 1);
-  }
-  return texts;
+  return std::move(writer).finish(weights);
 }
 
 std::vector<int64_t> detect_languages(TextDecoder& decoder, const at::Tensor& frames_BTH,

@@ -2,6 +2,7 @@
 
 #include "asr_errors.h"
 #include "asr_model.h"
+#include "nemo_recipe.h"
 #include "s2s/model_parts.h"
 
 namespace s2s::asr {
@@ -36,7 +37,8 @@ Component<Model> component() {
           .create = create,
           .options = list_options<AsrOptions>,
           .translate = translate_nemo,
-          .data = "transcribed_cuts"};
+          .data = "transcribed_cuts",
+          .foreign = foreign_classes};
 }
 
 }  // namespace

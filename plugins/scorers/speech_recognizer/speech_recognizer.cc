@@ -8,9 +8,8 @@
 #include <numeric>
 #include <optional>
 
-#include "s2s/data/resample.h"
 #include "s2s/nn/weights.h"
-#include "s2s/scores/texts.h"
+#include "s2s/scores/transcripts.h"
 
 namespace s2s::speech_recognizer {
 
@@ -114,38 +113,24 @@ std::vector<std::string> SpeechRecognizer::transcribe(const std::vector<AudioCli
   return texts;
 }
 
-/// Labels are decoded one more at a time: a word begins where the decoded text has another one.
 std::vector<RecognizedWord> SpeechRecognizer::words_of(const FoundLabels& found) const {
   const double frame_s = 1 / parts_.encoder->frame_rate_hz();
-  std::vector<RecognizedWord> words;
-  std::vector<int64_t> labels;
+  std::vector<TimedLabel> labels;
   for (size_t i = 0; i < found.labels.size(); ++i) {
-    labels.push_back(found.labels[i]);
-    const std::vector<std::string> texts = split_words(text_of(labels));
     const auto frame = static_cast<double>(found.frames[i]);
-    if (texts.size() > words.size()) words.push_back({"", frame * frame_s, 0});
-    for (size_t w = 0; w < words.size() && w < texts.size(); ++w) words[w].text = texts[w];
-    if (!words.empty()) words.back().end_s = (frame + 1) * frame_s;
+    labels.push_back({found.labels[i], frame * frame_s, (frame + 1) * frame_s, {}});
   }
-  return words;
+  return words_of_labels(labels, [this](const auto& ids) { return text_of(ids); });
 }
 
 std::vector<Transcript> SpeechRecognizer::transcripts(const std::vector<AudioClip>& clips) {
   const at::NoGradGuard no_grad;
-  const int64_t rate = parts_.encoder->sample_rate_hz();
-  std::map<int64_t, Resampler> resamplers;
-  std::vector<at::Tensor> clips_S;
+  const std::vector<at::Tensor> clips_S = heard_samples(clips, parts_.encoder->sample_rate_hz());
   std::vector<size_t> order;
-  for (const AudioClip& clip : clips) {
-    const auto resampler =
-        resamplers.try_emplace(clip.sample_rate_hz, clip.sample_rate_hz, rate).first;
-    at::Tensor samples_S = clip.samples_S.to(at::kCPU, at::kFloat).reshape({-1});
-    const bool is_silent = samples_S.numel() == 0 || samples_S.eq(0).all().item<bool>();
-    if (!is_silent) samples_S = resampler->second(samples_S);
-    if (!is_silent && parts_.encoder->output_frames(samples_S.numel()) > 0) {
-      order.push_back(clips_S.size());
+  for (size_t i = 0; i < clips_S.size(); ++i) {
+    if (clips_S[i].defined() && parts_.encoder->output_frames(clips_S[i].numel()) > 0) {
+      order.push_back(i);
     }
-    clips_S.push_back(std::move(samples_S));
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return clips_S[a].numel() < clips_S[b].numel(); });
