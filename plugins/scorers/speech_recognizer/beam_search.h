@@ -29,7 +29,7 @@ std::vector<std::vector<Hypothesis>> ctc_beam_batch(const at::Tensor& log_probs_
 
 /// A transducer whose texts are searched.
 struct SearchedTransducer {
-  const TransducerDecoder& decoder;
+  TransducerDecoder& decoder;
   const TransducerOptions& options;
   at::Tensor frames_ATJ;  // projected
   std::vector<int64_t> lengths;

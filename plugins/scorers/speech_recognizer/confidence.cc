@@ -156,7 +156,7 @@ std::vector<std::vector<double>> ctc_confidences(const at::Tensor& log_probs_ATV
     all.emplace_back();
     for (size_t i = 0; i < frames.size(); ++i) {
       const int64_t next = i + 1 < frames.size() ? frames[i + 1] : lengths[a];
-      int64_t end = frames[i];
+      int64_t end = frames[i] + 1;
       const auto is_of_label = [&](int64_t frame) {
         return !options.exclude_blank || best[static_cast<size_t>(frame)] == found[a].labels[i];
       };
@@ -168,8 +168,7 @@ std::vector<std::vector<double>> ctc_confidences(const at::Tensor& log_probs_ATV
   return all;
 }
 
-std::vector<std::vector<double>> transducer_confidences(TransducerDecoder& decoder,
-                                                        const SearchedTransducer& searched,
+std::vector<std::vector<double>> transducer_confidences(const SearchedTransducer& searched,
                                                         const std::vector<FoundLabels>& found,
                                                         const ConfidenceOptions& options) {
   std::vector<std::vector<double>> all;
@@ -179,9 +178,9 @@ std::vector<std::vector<double>> transducer_confidences(TransducerDecoder& decod
     const auto steps = steps_of(found[a], searched.lengths[a], !searched.options.durations.empty(),
                                 options.exclude_blank);
     const at::Tensor labels_1U = at::tensor(found[a].labels, at::kLong).unsqueeze(0);
-    const at::Tensor texts_UJ =
-        decoder.project_predictions(decoder.predictions(labels_1U.to(searched.frames_ATJ.device())))
-            .squeeze(0);
+    const at::Tensor texts_1UP =
+        searched.decoder.predictions(labels_1U.to(searched.frames_ATJ.device()));
+    const at::Tensor texts_UJ = searched.decoder.project_predictions(texts_1UP).squeeze(0);
     const std::vector<double> sure =
         step_confidences(searched, static_cast<int64_t>(a), texts_UJ, steps, options);
     auto next = sure.begin();

@@ -30,8 +30,7 @@ std::vector<std::vector<double>> ctc_confidences(const at::Tensor& log_probs_ATV
 
 /// Of each label that TransducerDecoder::search found. Source: NeMo rnnt_decoding.py
 /// compute_confidence.
-std::vector<std::vector<double>> transducer_confidences(TransducerDecoder& decoder,
-                                                        const SearchedTransducer& searched,
+std::vector<std::vector<double>> transducer_confidences(const SearchedTransducer& searched,
                                                         const std::vector<FoundLabels>& found,
                                                         const ConfidenceOptions& options);
 

@@ -62,14 +62,15 @@ Config with_decoding_of(const Config& model, const std::string& place, DecoderKi
     if (is_set || row.name == kOwnSwitch || value == nullptr || !value->is_scalar()) continue;
     set_path(decoding, row.name, *value);
   }
+  Config* const strategy = decoding.find("strategy");
+  if (strategy == nullptr || strategy->is_null()) return merged;
   const Config* const own = node.find_path("decoding.strategy");
-  Config& strategy = decoding["strategy"];
-  const bool is_foreign = own == nullptr || own->is_null();
-  if (is_foreign && !strategy.is_null() && !is_listed(known, strategy.text())) {
-    if (warn) warn(decodes_greedily(place + "." + path + ".strategy", strategy.text(), known));
-    strategy = Config::scalar("greedy_batch", true);
+  const bool is_own = own != nullptr && !own->is_null();
+  if (!is_own && !is_listed(known, strategy->text())) {
+    if (warn) warn(decodes_greedily(place + "." + path + ".strategy", strategy->text(), known));
+    *strategy = Config::scalar("greedy_batch", true);
   }
-  const std::string block = strategy.text().starts_with("greedy") ? "greedy" : "beam";
+  const std::string block = strategy->text().starts_with("greedy") ? "greedy" : "beam";
   if (warn) warn_of_models(*section, place + "." + path, block, warn);
   return merged;
 }

@@ -18,8 +18,8 @@ class DefaultBeam {
         options_(options),
         scores_(searched, clip, options.softmax_temperature),
         length_(searched.lengths[static_cast<size_t>(clip)]),
-        beam_(std::min(options.beam_size, num_texts())),
-        num_tried_(std::min(beam_, num_texts() - 1)) {}
+        beam_(std::min(options.beam_size, model_.num_labels() - 1)),
+        num_tried_(std::min(beam_, model_.num_labels() - 2)) {}
 
   std::vector<Hypothesis> run() {
     kept_ = {OpenText()};
@@ -37,7 +37,6 @@ class DefaultBeam {
   }
 
  private:
-  int64_t num_texts() const { return model_.num_labels() - 1; }
   int64_t blank() const { return model_.blank_label(); }
 
   static OpenText taken_best(OpenTexts& open) {

@@ -14,30 +14,17 @@ namespace {
 
 constexpr const char* kWeights = "weights/";
 
-/// Rows of different lengths, with -1 after each.
-at::Tensor rows_of(const std::vector<std::vector<int64_t>>& rows) {
+/// Rows of different lengths, with -1 after each: integers, or numbers as float32.
+template <class T>
+at::Tensor rows_of(const std::vector<std::vector<T>>& rows) {
   size_t width = 0;
   for (const auto& row : rows) width = std::max(width, row.size());
-  const at::Tensor all =
-      at::full({static_cast<int64_t>(rows.size()), static_cast<int64_t>(width)}, -1, at::kLong);
+  const at::Tensor all = at::full({static_cast<int64_t>(rows.size()), static_cast<int64_t>(width)},
+                                  -1, std::is_integral_v<T> ? at::kLong : at::kFloat);
   for (size_t i = 0; i < rows.size(); ++i) {
     all[static_cast<int64_t>(i)]
         .narrow(0, 0, static_cast<int64_t>(rows[i].size()))
-        .copy_(at::tensor(rows[i], at::kLong));
-  }
-  return all;
-}
-
-/// The same of numbers.
-at::Tensor number_rows(const std::vector<std::vector<double>>& rows) {
-  size_t width = 0;
-  for (const auto& row : rows) width = std::max(width, row.size());
-  const at::Tensor all =
-      at::full({static_cast<int64_t>(rows.size()), static_cast<int64_t>(width)}, -1, at::kFloat);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    all[static_cast<int64_t>(i)]
-        .narrow(0, 0, static_cast<int64_t>(rows[i].size()))
-        .copy_(at::tensor(rows[i], at::kDouble));
+        .copy_(at::tensor(rows[i]));
   }
   return all;
 }
@@ -171,16 +158,16 @@ void SpeechRecognizer::add_confidences(const EncoderOutput& heard, TensorMap& ou
       labels.push_back(found.confidences);
       words.push_back(word_confidences(found, options));
     }
-    outputs["id_confidence" + end] = number_rows(labels);
-    outputs["word_confidence" + end] = number_rows(words);
+    outputs["id_confidence" + end] = rows_of(labels);
+    outputs["word_confidence" + end] = rows_of(words);
   }
   if (transducer_) return;
   const at::Tensor log_probs_ATV = at::log_softmax((*ctc_)(heard.features_BTH), 2);
   ConfidenceMethodOptions method = options.method_cfg;
-  for (const double alpha : {method.alpha, 1.0}) {
+  for (const auto& [end, alpha] : {std::pair{"", method.alpha}, {"_1", 1.0}}) {
     method.alpha = alpha;
-    const auto add = [&](const std::string& name) {
-      outputs["frame_confidence_" + name + (alpha == 1.0 ? "_1" : "")] =
+    const auto add = [&, end = std::string(end)](const std::string& name) {
+      outputs["frame_confidence_" + name + end] =
           confidence_of(log_probs_ATV, method, log_probs_ATV.size(2));
     };
     method.name = "max_prob";
@@ -213,7 +200,7 @@ void SpeechRecognizer::add_beams(const EncoderOutput& heard, int64_t beam_size,
       for (const Hypothesis& one : found) scores.back().push_back(one.score);
     }
     add_ids(best, "_" + search, outputs);
-    outputs["scores_" + search] = number_rows(scores);
+    outputs["scores_" + search] = rows_of(scores);
     std::vector<std::vector<int64_t>> labels;
     for (const Hypothesis& one : all) labels.push_back(one.labels);
     outputs["hypotheses_" + search] = rows_of(labels);

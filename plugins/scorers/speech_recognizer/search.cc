@@ -18,13 +18,13 @@ std::vector<Hypothesis> SpeechRecognizer::greedy(const EncoderOutput& heard,
     if (options.preserve_word_confidence) {
       const SearchedTransducer searched{*transducer_, parts_.config.transducer,
                                         transducer_->project_frames(heard.features_BTH), lengths};
-      confidences = transducer_confidences(*transducer_, searched, found, options);
+      confidences = transducer_confidences(searched, found, options);
     }
   } else {
-    const at::Tensor log_probs_ATV = at::log_softmax((*ctc_)(heard.features_BTH), 2);
-    found = ctc_search(log_probs_ATV, heard.lengths_B, parts_.config.ctc.blank);
+    const at::Tensor logits_ATV = (*ctc_)(heard.features_BTH);
+    found = ctc_search(logits_ATV, heard.lengths_B, parts_.config.ctc.blank);
     if (options.preserve_word_confidence) {
-      confidences = ctc_confidences(log_probs_ATV, found, lengths, options);
+      confidences = ctc_confidences(at::log_softmax(logits_ATV, 2), found, lengths, options);
     }
   }
   std::vector<Hypothesis> hypotheses(found.size());
@@ -45,7 +45,10 @@ std::vector<std::vector<Hypothesis>> SpeechRecognizer::hypotheses(
   const SearchedTransducer searched{*transducer_, parts_.config.transducer,
                                     transducer_->project_frames(heard.features_BTH), lengths};
   if (strategy == "malsd_batch") return malsd_batch(searched, options);
-  return strategy == "maes" ? maes(searched, options) : default_beam(searched, options);
+  // With one text, every search of an RNN-T that goes clip by clip is NeMo's greedy one.
+  const bool is_single = options.beam_size == 1 && searched.options.durations.empty();
+  if (strategy == "maes" && !is_single) return maes(searched, options);
+  return default_beam(searched, options);
 }
 
 std::vector<Hypothesis> SpeechRecognizer::search(const EncoderOutput& heard) const {

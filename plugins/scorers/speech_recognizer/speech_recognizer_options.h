@@ -28,7 +28,7 @@ struct BeamOptions {
     v("beam_threshold", beam_threshold,
       "beam_batch: texts whose score is lower than the best by so much are dropped",
       at_least(1e-3));
-    v("maes_num_steps", maes_num_steps, "maes: most labels of one frame and one more", at_least(1));
+    v("maes_num_steps", maes_num_steps, "maes: steps in one frame, each with a label", at_least(1));
     v("maes_prefix_alpha", maes_prefix_alpha,
       "maes: texts that are longer by so many labels get the score of their beginning, too",
       at_least(0));
