@@ -58,6 +58,8 @@ TEST_CASE("transcribe writes texts, and words that follow each other in time") {
       CHECK(word["end"].get<double>() > word["start"].get<double>());
       before_s = word["end"];
     }
+    for (const json& word : row["words"]) CHECK(word.contains("confidence"));
+    CHECK(row["confidence"].get<double>() > 0);
     CHECK(joined == row["pred_text"].get<std::string>());
     CHECK_FALSE(joined.empty());
     CHECK(before_s <= row["duration"].get<double>() + 0.081);
@@ -98,4 +100,16 @@ TEST_CASE("transcribe says what a wrong argument is") {
       run_cli("transcribe " + (dir / "a.wav") + " --scorer nothing --path " + kRecognizerData +
               "recognizer.nemo");
   CHECK(contains(unknown.output, "[plugin/unknown]"));
+  CHECK(contains(run_cli(command_of(dir, "--set decoding.strategy=maes")).output,
+                 "[scorer/strategy]"));
+}
+
+TEST_CASE("transcribe searches as --set says; a beam search has no confidence") {
+  const TemporaryFolder dir;
+  write_recordings(dir);
+  const CommandResult run = run_cli(command_of(
+      dir, "--format json --set decoding.strategy=beam_batch --set decoding.beam.beam_size=3"));
+  REQUIRE_MESSAGE(run.exit_code == 0, run.output);
+  CHECK(contains(run.output, "\"pred_text\""));
+  CHECK_FALSE(contains(run.output, "\"confidence\""));
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "common/contains.h"
 #include "common/places.h"
 #include "common/temporary_folder.h"
 #include "compare/reference_file.h"
@@ -38,9 +39,10 @@ struct Host {
     return plugins.create<Scorer>(parse_json(text, "scorer"), context);
   }
 
-  std::string error_of(const std::string& name, const std::string& path) {
+  std::string error_of(const std::string& name, const std::string& path,
+                       const std::string& keys = "") {
     try {
-      make(name, path);
+      make(name, path, keys);
     } catch (const Error& error) {
       return error.id() + ": " + error.what();
     }
@@ -61,16 +63,27 @@ std::vector<AudioClip> clips_of(const Config& expected) {
   return clips;
 }
 
+/// A tokenizer.json of the pieces a to k; one of them may be another.
+std::string tokenizer_json(int64_t other = -1, const std::string& piece = "") {
+  std::string vocabulary;
+  for (int64_t id = 0; id < 11; ++id) {
+    const std::string own(1, static_cast<char>('a' + id));
+    vocabulary +=
+        (id == 0 ? "\"" : ", \"") + (id == other ? piece : own) + "\": " + std::to_string(id);
+  }
+  return R"({"version": "1.0", "added_tokens": [], "normalizer": null,
+      "pre_tokenizer": null, "post_processor": null, "decoder": {"type": "Metaspace",
+      "replacement": "\u2581", "prepend_scheme": "always", "split": true}, "model": {"type": "BPE",
+      "merges": [], "vocab": {)" +
+         vocabulary + "}}}";
+}
+
 /// A folder of transformers with the model of a reference file.
 void write_parakeet(const TemporaryFolder& folder, const std::string& name) {
   const std::string path = kData + "hf_parakeet_" + name + ".safetensors";
   write_safetensors(folder / "model.safetensors", read_reference(path).weights);
   folder.write("config.json", SafetensorsFile::open(path).metadata().at("options"));
-  folder.write("tokenizer.json", R"({"version": "1.0", "added_tokens": [], "normalizer": null,
-      "pre_tokenizer": null, "post_processor": null, "decoder": {"type": "Metaspace",
-      "replacement": "\u2581", "prepend_scheme": "always", "split": true}, "model": {"type": "BPE",
-      "merges": [], "vocab": {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4, "f": 5, "g": 6, "h": 7,
-      "i": 8, "j": 9, "k": 10}}})");
+  folder.write("tokenizer.json", tokenizer_json());
 }
 
 }  // namespace
@@ -185,7 +198,7 @@ TEST_CASE("configurations that are not implemented are refused by key") {
   refuses("tokenizer.type", Config::scalar("wpe", true));
 }
 
-TEST_CASE("a model that asks for a beam search is decoded greedily, with a warning") {
+TEST_CASE("a model whose search is not there is decoded greedily, with a warning") {
   Host host;
   std::vector<std::string> warnings;
   ScorerContext context;
@@ -194,11 +207,114 @@ TEST_CASE("a model that asks for a beam search is decoded greedily, with a warni
   Config node = Config::map();
   node["name"] = Config::scalar("transducer", true);
   node["model"] = read_reference(kData + "nemo_asr_tdt.safetensors").options;
-  node["model"]["decoding"]["strategy"] = Config::scalar("greedy_batch", true);
-  host.plugins.create<Scorer>(node, context);
-  CHECK(warnings.empty());
-  node["model"]["decoding"]["strategy"] = Config::scalar("maes", true);
-  host.plugins.create<Scorer>(node, context);
-  REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].starts_with("[scorer/greedy] model.scoring_asr.model: decoding.strategy is "));
+  const auto warned = [&](const std::string& key, const std::string& value) {
+    node["model"]["decoding"]["strategy"] = Config::scalar(value, true);
+    if (!key.empty()) node["model"]["decoding"]["beam"][key] = Config::scalar("model.arpa", true);
+    warnings.clear();
+    host.plugins.create<Scorer>(node, context);
+    return warnings;
+  };
+  CHECK(warned("", "greedy_batch").empty());
+  CHECK(warned("", "maes").empty());
+  REQUIRE(warned("", "alsd").size() == 1);
+  CHECK(warnings[0].starts_with(
+      "[scorer/greedy] model.scoring_asr.model.decoding.strategy is alsd, which is not there"));
+  REQUIRE(warned("ngram_lm_model", "malsd_batch").size() == 1);
+  CHECK(warnings[0].starts_with(
+      "[scorer/language-model] "
+      "model.scoring_asr.model.decoding.beam.ngram_lm_model is model.arpa"));
+  // The scorer's own options come first.
+  node["decoding"]["strategy"] = Config::scalar("beam", true);
+  node["decoding"]["beam"]["beam_size"] = Config::scalar("2");
+  CHECK(warned("", "alsd").size() == 1);
+  node["model"]["decoding"]["beam"] = parse_json(R"({"beam_size": 0})", "beam");
+  CHECK(warned("", "alsd").empty());
+  node.erase("decoding");
+  CHECK_THROWS_WITH_AS(warned("", "beam"), doctest::Contains("decoding.beam.beam_size"), Error);
+}
+
+TEST_CASE("options of decoding that cannot be are refused") {
+  Host host;
+  const auto refused = [&](const std::string& decoding) {
+    return host.error_of("ctc", kArchive, R"(, "decoding": )" + decoding);
+  };
+  const std::string unknown = refused(R"({"strategy": "malsd_batch"})");
+  CHECK(unknown.starts_with("scorer/strategy"));
+  CHECK(contains(unknown, "malsd_batch"));
+  CHECK(contains(unknown, "greedy, greedy_batch, beam_batch"));
+  CHECK(refused(R"({"strategy": "beam_batch", "beam": {"beam_size": 1}})") == "no error");
+  CHECK(refused(R"({"beam": {"beam_size": 0}})").starts_with("config/"));
+  CHECK(refused(R"({"beam": {"ngram_lm_model": "x"}})").starts_with("config/unknown-key"));
+  CHECK(refused(R"({"confidence_cfg": {"aggregation": "median"}})").starts_with("config/"));
+  CHECK(refused(R"({"confidence_cfg": {"method_cfg": {"alpha": 0}}})").starts_with("config/"));
+}
+
+TEST_CASE("words of a greedy search have NeMo's confidence, and the text that of its words") {
+  Host host;
+  const Config expected = read_json(kData + "recognizer.json");
+  const std::vector<AudioClip> clips = clips_of(expected);
+  const auto found = host.make("ctc", kArchive)->transcripts(clips);
+  for (size_t i = 0; i < clips.size(); ++i) {
+    const Config& sure = expected.find("confidences")->items()[i];
+    REQUIRE(found[i].words.size() == sure.items().size());
+    double least = 1;
+    for (size_t w = 0; w < found[i].words.size(); ++w) {
+      const double word = sure.items()[w].as_double("confidences");
+      CHECK(found[i].words[w].confidence.value() == doctest::Approx(word).epsilon(1e-3));
+      least = std::min(least, word);
+    }
+    CHECK(found[i].confidence.value() == doctest::Approx(least).epsilon(1e-3));
+  }
+  for (const char* keys :
+       {R"(, "decoding": {"confidence_cfg": {"preserve_word_confidence": false}})",
+        R"(, "decoding": {"strategy": "beam_batch"})"}) {
+    const auto unsure = host.make("ctc", kArchive, keys)->transcripts(clips);
+    CHECK_FALSE(unsure[0].text.empty());
+    CHECK_FALSE(unsure[0].confidence.has_value());
+    CHECK_FALSE(unsure[0].words[0].confidence.has_value());
+  }
+}
+
+TEST_CASE("every word of pieces has a confidence, and a lone mark belongs to the next word") {
+  Host host;
+  const TemporaryFolder folder;
+  write_parakeet(folder, "ctc");
+  const ReferenceFile file = read_reference(kData + "hf_parakeet_ctc.safetensors");
+  const int64_t length = file.input("lengths")[0].item<int64_t>();
+  const AudioClip clip{file.input("audio")[0].narrow(0, 0, length), 16000};
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t id = file.output("ids")[0][i + 1].item<int64_t>();
+    const std::string mark = "\u2581";
+    for (const std::string& piece : {mark + static_cast<char>('a' + id), mark}) {
+      folder.write("tokenizer.json", tokenizer_json(id, piece));
+      const auto found = host.make("ctc", folder.path().string())->transcripts({clip});
+      REQUIRE(found[0].words.size() > 1);
+      for (const RecognizedWord& word : found[0].words) {
+        REQUIRE(word.confidence.has_value());
+        CHECK(*word.confidence >= found[0].confidence.value());
+      }
+    }
+  }
+}
+
+TEST_CASE("beam searches of Parakeet find texts, and a beam of one CTC text is the greedy one") {
+  Host host;
+  const ReferenceFile file = read_reference(kData + "hf_parakeet_tdt.safetensors");
+  const int64_t length = file.input("lengths")[0].item<int64_t>();
+  const std::vector<AudioClip> clip = {{file.input("audio")[0].narrow(0, 0, length), 16000}};
+  const TemporaryFolder tdt, ctc;
+  write_parakeet(tdt, "tdt");
+  write_parakeet(ctc, "ctc");
+  for (const char* strategy : {"beam", "malsd_batch", "maes"}) {
+    CAPTURE(std::string(strategy));
+    const std::string keys = R"(, "decoding": {"strategy": ")" + std::string(strategy) +
+                             R"(", "beam": {"beam_size": 2}})";
+    CHECK_FALSE(host.make("transducer", tdt.path().string(), keys)->transcribe(clip)[0].empty());
+  }
+  const auto greedy = host.make("ctc", ctc.path().string())->transcribe(clip);
+  const auto beam =
+      host.make("ctc", ctc.path().string(),
+                R"(, "decoding": {"strategy": "beam_batch", "beam": {"beam_size": 1}})")
+          ->transcribe(clip);
+  CHECK(beam == greedy);
 }

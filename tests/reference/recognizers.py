@@ -19,7 +19,8 @@ seeds.
   output/loss                  NeMo: CTC, RNN-T, or TDTLossPytorch; transformers: the class's.
 
 recognizer.nemo is the archive of an EncDecCTCModelBPE, whose tokenizer is a SentencePiece model;
-recognizer.json has the texts that it hears in the audio of nemo_asr_ctc.
+recognizer.json has the texts that it hears in the audio of nemo_asr_ctc, and the confidences of
+their words.
 """
 
 import argparse
@@ -261,7 +262,7 @@ class Parakeet:
 
 
 def prepared(case, seed):
-    kind = Parakeet if "model_type" in case["options"] else Nemo
+    kind = case.get("peer") or (Parakeet if "model_type" in case["options"] else Nemo)
     peer = kind(case["options"])
     rf.randomize(peer.model, seed, head_gain=1.0)
     for head, blank in peer.heads():
@@ -271,8 +272,9 @@ def prepared(case, seed):
     return peer
 
 
-def make(name, out) -> None:
-    case = CASES[name]
+def make(name, out, case=None) -> None:
+    """case: of another script, with the class that runs it and further inputs."""
+    case = case or CASES[name]
     seed = case["seed"]
     torch.manual_seed(seed)
     with torch.no_grad():
@@ -281,6 +283,7 @@ def make(name, out) -> None:
         inputs = {"audio": rf.noise_audio(len(LENGTHS), LENGTHS, seed + 2000),
                   "lengths": torch.tensor(LENGTHS), "labels": labels,
                   "label_lengths": torch.tensor([4, 3])}
+        inputs |= case.get("inputs", {})
         tensors = {key: value.detach().clone() for key, value in peer.run(inputs).items()}
         twin = prepared(case, seed)
         rf.nudge(twin.model, seed)
@@ -289,13 +292,24 @@ def make(name, out) -> None:
     weights = {n: t for n, t in rf.weights_of(peer.model).items() if "spec_augment" not in n}
     tensors |= {f"weights/{n}": t for n, t in weights.items()}
     tensors |= {f"input/{n}": t for n, t in inputs.items()}
-    plain = name.removeprefix("hf_")
+    plain = name.removeprefix("hf_").removesuffix("_beam")
     path = Path(out) / f"{name.replace('nemo_', 'nemo_asr_')}.safetensors"
     size = rf.write_small(path, "scorer", plain, case["options"], tensors, RTOL, ATOL)
     rf.report(path, size, noise=ratios[worst], at=worst, frames=tensors["output/lengths"].tolist(),
               ids=tensors["output/ids"].tolist())
     assert ratios[worst] < 0.5, f"ill-conditioned: {worst}"
     assert tensors["output/id_lengths"].min() > 2, "give it another seed"
+
+
+def word_confidences(model, heard) -> list:
+    """Of the words of each clip, with NeMo's default method."""
+    from nemo.collections.asr.parts.submodules.ctc_decoding import CTCBPEDecoding
+
+    decoding = CTCBPEDecoding({"strategy": "greedy_batch", "confidence_cfg": {
+        "preserve_word_confidence": True}}, tokenizer=model.tokenizer)
+    texts = decoding.ctc_decoder_predictions_tensor(
+        heard["output/logits"], heard["output/lengths"], return_hypotheses=True)
+    return [[round(x, 6) for x in text.word_confidence] for text in texts]
 
 
 def make_archive(out) -> None:
@@ -317,15 +331,17 @@ def make_archive(out) -> None:
         rf.randomize(peer.model, 71, head_gain=1.0)
         for head, _ in peer.heads():
             rf.draw(head.weight, 71, 0.0, 1.5)
-        heard = CASES["nemo_ctc"]["seed"] + 2000  # the clips of that case
-        inputs = {"audio": rf.noise_audio(len(LENGTHS), LENGTHS, heard),
+        clips = CASES["nemo_ctc"]["seed"] + 2000  # the clips of that case
+        inputs = {"audio": rf.noise_audio(len(LENGTHS), LENGTHS, clips),
                   "lengths": torch.tensor(LENGTHS), "labels": torch.zeros(2, 2).long(),
                   "label_lengths": torch.tensor([1, 1])}
-        ids = peer.run(inputs)["output/ids"].tolist()
+        heard = peer.run(inputs)
+        ids = heard["output/ids"].tolist()
         rows = [[i for i in row if i >= 0] for row in ids]
         texts = [peer.model.tokenizer.ids_to_text(row) for row in rows]
+        sure = word_confidences(peer.model, heard)
         peer.model.save_to(str(Path(out) / "recognizer.nemo"))
-    rf.write_json(Path(out) / "recognizer.json", {"texts": texts})
+    rf.write_json(Path(out) / "recognizer.json", {"texts": texts, "confidences": sure})
     print("recognizer.nemo", (Path(out) / "recognizer.nemo").stat().st_size, texts)
 
 

@@ -13,6 +13,7 @@
 #include "base/interrupt.h"
 #include "base/progress_bar.h"
 #include "base/warnings.h"
+#include "config/load_config.h"
 #include "run/run_builder.h"
 #include "s2s/foreign_text.h"
 #include "s2s/kinds/scorer.h"
@@ -32,7 +33,7 @@ constexpr double kPause_s = 0.6;     // longer ones begin a new subtitle
 constexpr size_t kSubtitleLetters = 84;
 
 struct TranscribeArguments {
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs, settings;
   std::string scorer = "transducer", path, format = "text", output, device = "auto";
   int64_t agent_channel = 0;
   int64_t batch_size = 0;  // 0: the scorer's own
@@ -55,6 +56,7 @@ std::unique_ptr<Scorer> make_recognizer(const TranscribeArguments& arguments,
   if (arguments.batch_size > 0) {
     node["batch_size"] = Config::scalar(std::to_string(arguments.batch_size));
   }
+  apply_overrides(node, arguments.settings);
   ScorerContext context;
   context.registries = &registries;
   context.path = "--scorer";
@@ -99,7 +101,8 @@ std::string as_text(const std::vector<Channel>& channels) {
   return out;
 }
 
-/// One line for each channel, as a NeMo manifest has them, with the words.
+/// One line for each channel, as a NeMo manifest has them, with the words, and with confidences
+/// where the recognizer has them.
 std::string as_json(const std::vector<Channel>& channels) {
   std::string out;
   for (const Channel& channel : channels) {
@@ -107,9 +110,11 @@ std::string as_json(const std::vector<Channel>& channels) {
                  {"duration", channel.duration_s},
                  {"pred_text", channel.transcript.text}};
     if (channel.num_channels > 1) line["channel"] = channel.channel;
+    if (channel.transcript.confidence) line["confidence"] = *channel.transcript.confidence;
     line["words"] = Json::array();
     for (const RecognizedWord& word : channel.transcript.words) {
       line["words"].push_back({{"word", word.text}, {"start", word.start_s}, {"end", word.end_s}});
+      if (word.confidence) line["words"].back()["confidence"] = *word.confidence;
     }
     out += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   }
@@ -289,6 +294,10 @@ void setup_transcribe(const Command& program) {
       .shows_default();
   command.option("--batch-size", arguments.batch_size, "clips at once (default: the scorer's)")
       .positive();
+  command
+      .option("--set", arguments.settings,
+              "an option of the scorer, such as decoding.strategy=malsd_batch; may be repeated")
+      .takes_one();
   command.option("--device", arguments.device, "cpu, gpu, or auto: the GPU if there is one")
       .one_of({"auto", "cpu", "gpu"})
       .shows_default();

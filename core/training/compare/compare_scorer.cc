@@ -38,7 +38,9 @@ at::Tensor valid_frames(const at::Tensor& expected, const at::Tensor& lengths_A,
 }
 
 bool is_of_frames(const std::string& name) {
-  return name != "ids" && name != "id_frames" && name != "prediction" && name != "sequences";
+  const auto begins = [&](const char* beginning) { return name.starts_with(beginning); };
+  return !begins("id") && !begins("word_") && !begins("scores_") && !begins("hypotheses_") &&
+         name != "prediction" && name != "sequences";
 }
 
 bool is_optional_of_scorers(const std::string& name) {

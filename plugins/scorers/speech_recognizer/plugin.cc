@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "decoding.h"
 #include "s2s/nemo_archive.h"
 #include "s2s/nn/weights.h"
 #include "speech_recognizer.h"
@@ -91,18 +92,12 @@ void require_decoder(const RecognizerConfig& config, DecoderKind kind, const std
   }
 }
 
-/// The parts of a model of NeMo or transformers.
-SpeechRecognizer::Parts foreign_parts(const SpeechRecognizerOptions& options, const Config& node,
-                                      const std::string& path, const ScorerContext& context) {
+/// The parts of a model of NeMo or transformers. `node`: the scorer's options.
+SpeechRecognizer::Parts foreign_parts(const SpeechRecognizerOptions& options, const Config& model,
+                                      const Config& node, const std::string& path,
+                                      const ScorerContext& context) {
   SpeechRecognizer::Parts parts;
-  const std::string place = path.empty() ? context.path + ".model" : path;
-  const Config model = model_of(options, path, context.path);
-  parts.config = read_recognizer(model, place);
-  const Config* const strategy = model.find_path("decoding.strategy");
-  if (context.warn && strategy != nullptr && strategy->is_scalar() &&
-      !strategy->text().starts_with("greedy")) {
-    context.warn(decodes_greedily(place, strategy->text()));
-  }
+  parts.config = read_recognizer(model, path.empty() ? context.path + ".model" : path);
   BuildContext below = context;
   below.path += ".encoder";
   const Component<Encoder>& encoder =
@@ -121,10 +116,17 @@ std::unique_ptr<Scorer> create(const Config& node, const ScorerContext& context)
   const auto options = read_options<SpeechRecognizerOptions>(node, context.path);
   const std::string path = options.path ? resolve_path(*options.path, context.base_dir) : "";
   const std::string checkpoint = options.model.is_null() ? checkpoint_of_run(path) : "";
-  SpeechRecognizer::Parts parts = checkpoint.empty() ? foreign_parts(options, node, path, context)
-                                                     : parts_of_run(checkpoint, context);
-  require_decoder(parts.config, kKind, path.empty() ? context.path + ".model" : path);
+  const std::string place = path.empty() ? context.path + ".model" : path;
+  const Config model = checkpoint.empty() ? model_of(options, path, context.path) : Config::map();
+  SpeechRecognizer::Parts parts = checkpoint.empty()
+                                      ? foreign_parts(options, model, node, path, context)
+                                      : parts_of_run(checkpoint, context);
+  require_decoder(parts.config, kKind, place);
   parts.batch_size = options.batch_size;
+  const std::string known = strategies_of(parts.config, kKind);
+  const Config merged = with_decoding_of(model, place, kKind, known, node, context.warn);
+  parts.decoding = read_options<SpeechRecognizerOptions>(merged, context.path).decoding;
+  require_strategy(parts.decoding, known, context.path);
   auto recognizer = std::make_unique<SpeechRecognizer>(std::move(parts), kKind);
   recognizer->materialize(context.device, at::kFloat, 0, /*pretrained=*/checkpoint.empty());
   if (!checkpoint.empty()) {

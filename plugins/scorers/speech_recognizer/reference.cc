@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "confidence.h"
 #include "s2s/nn/rows.h"
 #include "s2s/nn/transducer_loss.h"
 #include "s2s/nn/weights.h"
@@ -13,19 +14,31 @@ namespace {
 
 constexpr const char* kWeights = "weights/";
 
-/// Rows of different lengths, with -1 after each.
-at::Tensor rows_of(const std::vector<FoundLabels>& found, bool frames) {
+/// Rows of different lengths, with -1 after each: integers, or numbers as float32.
+template <class T>
+at::Tensor rows_of(const std::vector<std::vector<T>>& rows) {
   size_t width = 0;
-  for (const FoundLabels& one : found) width = std::max(width, one.labels.size());
-  const at::Tensor rows =
-      at::full({static_cast<int64_t>(found.size()), static_cast<int64_t>(width)}, -1, at::kLong);
-  for (size_t i = 0; i < found.size(); ++i) {
-    const std::vector<int64_t>& row = frames ? found[i].frames : found[i].labels;
-    rows[static_cast<int64_t>(i)]
-        .narrow(0, 0, static_cast<int64_t>(row.size()))
-        .copy_(at::tensor(row, at::kLong));
+  for (const auto& row : rows) width = std::max(width, row.size());
+  const at::Tensor all = at::full({static_cast<int64_t>(rows.size()), static_cast<int64_t>(width)},
+                                  -1, std::is_integral_v<T> ? at::kLong : at::kFloat);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    all[static_cast<int64_t>(i)]
+        .narrow(0, 0, static_cast<int64_t>(rows[i].size()))
+        .copy_(at::tensor(rows[i]));
   }
-  return rows;
+  return all;
+}
+
+/// Adds ids, id_frames and id_lengths, with what their names end with.
+void add_ids(const std::vector<Hypothesis>& found, const std::string& end, TensorMap& outputs) {
+  std::vector<std::vector<int64_t>> labels, frames;
+  for (const Hypothesis& one : found) {
+    labels.push_back(one.labels);
+    frames.push_back(one.frames);
+  }
+  outputs["ids" + end] = rows_of(labels);
+  outputs["id_frames" + end] = rows_of(frames);
+  outputs["id_lengths" + end] = outputs["ids" + end].ge(0).sum(1);
 }
 
 /// The labels of each row: so many as label_lengths says, or those that are labels.
@@ -66,15 +79,10 @@ void add_losses(const at::Tensor& rows_A, const std::vector<std::vector<int64_t>
 /// Texts as a loss reads them.
 RecognitionTargets targets_of(const std::vector<std::vector<int64_t>>& texts,
                               const at::Tensor& frames_A, int64_t blank) {
-  std::vector<FoundLabels> rows;
   std::vector<int64_t> counts;
-  for (const auto& text : texts) {
-    rows.push_back({text, {}});
-    counts.push_back(static_cast<int64_t>(text.size()));
-  }
+  for (const auto& text : texts) counts.push_back(static_cast<int64_t>(text.size()));
   const at::Device device = frames_A.device();
-  return {rows_of(rows, false).to(device), frames_A, at::tensor(counts, at::kLong).to(device),
-          blank};
+  return {rows_of(texts).to(device), frames_A, at::tensor(counts, at::kLong).to(device), blank};
 }
 
 void add_ctc_loss(const CtcConfig& ctc, const at::Tensor& logits_ATV, const at::Tensor& lengths_A,
@@ -140,6 +148,65 @@ void SpeechRecognizer::add_transducer(const EncoderOutput& heard, const TensorMa
   outputs["loss.hybrid"] = (1 - weight) * outputs["loss"] + weight * ctc_loss;
 }
 
+void SpeechRecognizer::add_confidences(const EncoderOutput& heard, TensorMap& outputs) const {
+  ConfidenceOptions options = parts_.decoding.confidence_cfg;
+  for (const bool exclude_blank : {true, false}) {
+    options.exclude_blank = exclude_blank;
+    const std::string end = exclude_blank ? "" : "_with_blanks";
+    std::vector<std::vector<double>> labels, words;
+    for (const Hypothesis& found : greedy(heard, options)) {
+      labels.push_back(found.confidences);
+      words.push_back(word_confidences(found, options));
+    }
+    outputs["id_confidence" + end] = rows_of(labels);
+    outputs["word_confidence" + end] = rows_of(words);
+  }
+  if (transducer_) return;
+  const at::Tensor log_probs_ATV = at::log_softmax((*ctc_)(heard.features_BTH), 2);
+  ConfidenceMethodOptions method = options.method_cfg;
+  for (const auto& [end, alpha] : {std::pair{"", method.alpha}, {"_1", 1.0}}) {
+    method.alpha = alpha;
+    const auto add = [&, end = std::string(end)](const std::string& name) {
+      outputs["frame_confidence_" + name + end] =
+          confidence_of(log_probs_ATV, method, log_probs_ATV.size(2));
+    };
+    method.name = "max_prob";
+    add(method.name);
+    method.name = "entropy";
+    for (const char* type : {"gibbs", "tsallis", "renyi"}) {
+      for (const char* norm : {"lin", "exp"}) {
+        method.entropy_type = type;
+        method.entropy_norm = norm;
+        add(std::string("entropy_") + type + "_" + norm);
+      }
+    }
+  }
+}
+
+void SpeechRecognizer::add_beams(const EncoderOutput& heard, int64_t beam_size,
+                                 TensorMap& outputs) const {
+  BeamOptions options = parts_.decoding.beam;
+  options.beam_size = beam_size;
+  const std::vector<std::string> searches =
+      transducer_ ? std::vector<std::string>{"beam", "malsd_batch", "maes"}
+                  : std::vector<std::string>{"beam_batch"};
+  for (const std::string& search : searches) {
+    std::vector<Hypothesis> best, all;
+    std::vector<std::vector<double>> scores;
+    for (const std::vector<Hypothesis>& found : hypotheses(heard, search, options)) {
+      best.push_back(found.front());
+      all.insert(all.end(), found.begin(), found.end());
+      scores.emplace_back();
+      for (const Hypothesis& one : found) scores.back().push_back(one.score);
+    }
+    add_ids(best, "_" + search, outputs);
+    outputs["scores_" + search] = rows_of(scores);
+    std::vector<std::vector<int64_t>> labels;
+    for (const Hypothesis& one : all) labels.push_back(one.labels);
+    outputs["hypotheses_" + search] = rows_of(labels);
+  }
+}
+
 std::map<std::string, at::Tensor> SpeechRecognizer::reference_outputs(
     const std::map<std::string, at::Tensor>& inputs, bool) {
   const at::NoGradGuard no_grad;
@@ -153,10 +220,10 @@ std::map<std::string, at::Tensor> SpeechRecognizer::reference_outputs(
   TensorMap outputs = {{"features", heard.features_BTH}, {"lengths", heard.lengths_B}};
   if (ctc_) add_ctc(heard, inputs, outputs);
   if (transducer_) add_transducer(heard, inputs, outputs);
-  const std::vector<FoundLabels> found = search(heard);
-  outputs["ids"] = rows_of(found, false);
-  outputs["id_frames"] = rows_of(found, true);
-  outputs["id_lengths"] = outputs["ids"].ge(0).sum(1);
+  add_ids(search(heard), "", outputs);
+  add_confidences(heard, outputs);
+  const auto beam_size = inputs.find("beam_size");
+  if (beam_size != inputs.end()) add_beams(heard, beam_size->second.item<int64_t>(), outputs);
   return outputs;
 }
 

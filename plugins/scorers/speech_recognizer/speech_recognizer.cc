@@ -75,11 +75,6 @@ std::unique_ptr<WeightSource> SpeechRecognizer::initial_values() {
   return weight_source(*this, checkpoint_names(), WeightFiles::open(parts_.weights_path));
 }
 
-std::vector<FoundLabels> SpeechRecognizer::search(const EncoderOutput& heard) const {
-  if (transducer_) return transducer_->search(heard.features_BTH, heard.lengths_B);
-  return ctc_search((*ctc_)(heard.features_BTH), heard.lengths_B, parts_.config.ctc.blank);
-}
-
 std::string SpeechRecognizer::text_of(const std::vector<int64_t>& labels) const {
   if (parts_.tokenizer) return parts_.tokenizer->decode(labels);
   return text_of_labels(parts_.config.vocabulary, labels);
@@ -101,9 +96,11 @@ void SpeechRecognizer::transcribe_some(const std::vector<at::Tensor>& clips_S,
   const at::Device device = named_buffers().front().tensor->device();
   const EncoderOutput heard = parts_.encoder->forward(at::stack(rows).to(device),
                                                       at::tensor(lengths, at::kLong).to(device));
-  const std::vector<FoundLabels> found = search(heard);
+  const std::vector<Hypothesis> found = search(heard);
   for (size_t i = 0; i < chosen.size(); ++i) {
-    transcripts[chosen[i]] = {text_of(found[i].labels), words_of(found[i])};
+    Transcript& transcript = transcripts[chosen[i]];
+    transcript = {text_of(found[i].labels), words_of(found[i]), std::nullopt};
+    add_confidences(found[i], transcript);
   }
 }
 

@@ -32,11 +32,26 @@ Error cannot_unpack(const std::string& file, const std::string& reason) {
                                 file, reason));
 }
 
-std::string decodes_greedily(const std::string& place, const std::string& strategy) {
+Error unknown_strategy(const std::string& place, const std::string& strategy,
+                       const std::string& known) {
+  return config_error("scorer/strategy",
+                      fmt::format("{}: {}: the model has no such search; expected one of {}", place,
+                                  strategy, known));
+}
+
+std::string decodes_greedily(const std::string& place, const std::string& strategy,
+                             const std::string& known) {
   return fmt::format(
-      "[scorer/greedy] {}: decoding.strategy is {}, and the search here is greedy, so "
-      "texts can differ from NeMo's",
-      place, strategy);
+      "[scorer/greedy] {} is {}, which is not there; the search is greedy, so texts can differ "
+      "from NeMo's; to choose one, set decoding.strategy of the scorer to one of {}",
+      place, strategy, known);
+}
+
+std::string searches_without_model(const std::string& place, const std::string& file) {
+  return fmt::format(
+      "[scorer/language-model] {} is {}, and there are no language models; the search goes "
+      "without it, so texts can differ from NeMo's",
+      place, file);
 }
 
 }  // namespace s2s::speech_recognizer

@@ -15,7 +15,13 @@ Error no_decoder(const std::string& place, const std::string& wanted, const std:
 /// A run or checkpoint of another model.
 Error not_a_recognizer(const std::string& checkpoint, const std::string& reason);
 Error cannot_unpack(const std::string& file, const std::string& reason);
-/// A warning, [scorer/greedy]: the file asks for another search than the greedy one.
-std::string decodes_greedily(const std::string& place, const std::string& strategy);
+/// [scorer/strategy]: the model has no such search. `known`: those that it has.
+Error unknown_strategy(const std::string& place, const std::string& strategy,
+                       const std::string& known);
+/// A warning, [scorer/greedy]: the file asks for a search that is not there.
+std::string decodes_greedily(const std::string& place, const std::string& strategy,
+                             const std::string& known);
+/// A warning, [scorer/language-model]: the file asks for a search with a language model.
+std::string searches_without_model(const std::string& place, const std::string& file);
 
 }  // namespace s2s::speech_recognizer

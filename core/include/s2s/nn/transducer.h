@@ -1,6 +1,7 @@
 #pragma once
 // Greedy decoding of speech: text from an encoder's frames, with a transducer (RNN-T or TDT) or
-// with CTC. Shape letters: A audios, T frames, D width of the encoder, V labels and the blank.
+// with CTC. Shape letters: A audios or other rows, T frames, D width of the encoder, V labels and
+// the blank.
 
 #include <ATen/core/Tensor.h>
 
@@ -24,6 +25,7 @@ std::string text_of_labels(const std::vector<std::string>& vocabulary,
 /// What a search found in one audio: its labels, and the frame of each.
 struct FoundLabels {
   std::vector<int64_t> labels, frames;
+  std::vector<int64_t> blank_frames = {};  // of a transducer: the frames of steps without a label
 };
 
 /// What CTC reads greedily: the best label of each frame, without repetitions and blanks.
@@ -116,6 +118,17 @@ class TransducerDecoder : public Block {
   /// Both projections [A, T, J] and [A, U, J] -> scores [A, T, U, V], durations after the labels.
   at::Tensor joint(const at::Tensor& frames_ATJ, const at::Tensor& predictions_AUJ) const;
 
+  // The prediction network label by label, as a search runs it.
+  /// What the network remembers of texts, one in each row.
+  struct State {
+    std::vector<at::Tensor> h, c;  // [A, P] for each layer
+    at::Tensor joint_AJ;           // its projection, for the joint network
+  };
+  /// Of texts without labels.
+  State begin(int64_t rows) const;
+  /// Each text goes on with a label [A]; those that are not `fed` [A] stay. Undefined: all go on.
+  void feed(State& state, const at::Tensor& label_A, const at::Tensor& fed_A = {}) const;
+
   /// Names below `theirs`, a NeMo ASR model, for this block below `ours`.
   static NameMap names(const std::string& ours, const std::string& theirs, int64_t num_layers);
 
@@ -127,18 +140,7 @@ class TransducerDecoder : public Block {
   struct LstmLayer {
     at::Tensor weight_ih, weight_hh, bias_ih, bias_hh;
   };
-  /// What the prediction network remembers of each audio.
-  struct State {
-    std::vector<at::Tensor> h, c;  // [A, P] for each layer
-    at::Tensor joint_AJ;           // its part of the joint's input
-    at::Tensor durations;          // those of the options, on the device
-  };
   struct Step;
-  /// Feeds a label [A] to the audios `fed` [A]; undefined: to all.
-  void feed(State& state, const at::Tensor& label_A, const at::Tensor& fed_A) const;
-  State empty_state(int64_t audios) const;
-  /// The first step of each text; what began it is the blank's embedding or zeros.
-  void begin(State& state, const at::Tensor& length_A) const;
   using Sizes = std::vector<int64_t>;
   /// Calls add(name, member, sizes, width of the input) for each weight.
   void for_each_weight(
@@ -146,8 +148,9 @@ class TransducerDecoder : public Block {
   /// What the prediction network gives for embeddings [A, P], which change the state.
   at::Tensor recur(const at::Tensor& embedded_AP, const at::Tensor& fed_A, State& state) const;
   at::Tensor scores(const at::Tensor& sum) const;
-  /// The best label of each audio at its frame, and where it goes on.
-  Step step(const at::Tensor& joint_ATJ, const State& state, const at::Tensor& frame_A,
+  /// The best label of each audio at its frame, and where it goes on. durations: those of the
+  /// options, on the device.
+  Step step(const at::Tensor& scores_AV, const at::Tensor& durations,
             const at::Tensor& count_A) const;
 
   TransducerOptions options_;

@@ -143,14 +143,6 @@ std::unique_ptr<WeightSource> TransducerDecoder::initial_values() {
                        WeightFiles::open(resolve_path(*options_.path, base_dir_)));
 }
 
-TransducerDecoder::State TransducerDecoder::empty_state(int64_t audios) const {
-  const at::Tensor zero_AP = at::zeros({audios, options_.pred_hidden}, embed_.options());
-  return {std::vector<at::Tensor>(layers_.size(), zero_AP),
-          std::vector<at::Tensor>(layers_.size(), zero_AP),
-          {},
-          at::tensor(options_.durations, at::kLong).to(embed_.device())};
-}
-
 void TransducerDecoder::feed(State& state, const at::Tensor& label_A,
                              const at::Tensor& fed_A) const {
   state.joint_AJ =
@@ -159,6 +151,12 @@ void TransducerDecoder::feed(State& state, const at::Tensor& label_A,
 }
 
 namespace {
+
+/// The frame [A, J] of each audio.
+at::Tensor frames_at(const at::Tensor& joint_ATJ, const at::Tensor& frame_A) {
+  const at::Tensor place_A11 = frame_A.clamp_max(joint_ATJ.size(1) - 1).view({-1, 1, 1});
+  return joint_ATJ.gather(1, place_A11.expand({-1, 1, joint_ATJ.size(2)})).squeeze(1);
+}
 
 /// A step of an LSTM: its output [A, P]; the cell's state changes. Not at::lstm_cell: not every
 /// device has its fused kernel.
@@ -170,13 +168,16 @@ at::Tensor lstm_output(const at::Tensor& gates_AG, at::Tensor& c_AP) {
 
 }  // namespace
 
-void TransducerDecoder::begin(State& state, const at::Tensor& length_A) const {
-  if (!options_.begins_with_zeros) {
-    feed(state, at::full_like(length_A, options_.blank_label()), {});
-    return;
-  }
-  const at::Tensor zero_AP = at::zeros({length_A.size(0), options_.pred_hidden}, embed_.options());
-  state.joint_AJ = project_predictions(recur(zero_AP, {}, state));
+TransducerDecoder::State TransducerDecoder::begin(int64_t rows) const {
+  const at::Tensor zero_AP = at::zeros({rows, options_.pred_hidden}, embed_.options());
+  const std::vector<at::Tensor> empty(layers_.size(), zero_AP);
+  State state{empty, empty, {}};
+  // What begins a text is zeros, or the blank's embedding.
+  const at::Tensor first_AP = options_.begins_with_zeros
+                                  ? zero_AP
+                                  : embed_.select(0, options_.blank_label()).expand_as(zero_AP);
+  state.joint_AJ = project_predictions(recur(first_AP, {}, state));
+  return state;
 }
 
 at::Tensor TransducerDecoder::recur(const at::Tensor& embedded_AP, const at::Tensor& fed_A,
@@ -217,13 +218,9 @@ struct TransducerDecoder::Step {
   at::Tensor count_A;  // labels of this frame, 0 after a jump
 };
 
-TransducerDecoder::Step TransducerDecoder::step(const at::Tensor& joint_ATJ, const State& state,
-                                                const at::Tensor& frame_A,
+TransducerDecoder::Step TransducerDecoder::step(const at::Tensor& scores_AV,
+                                                const at::Tensor& durations,
                                                 const at::Tensor& count_A) const {
-  const at::Tensor place_A11 = frame_A.clamp_max(joint_ATJ.size(1) - 1).view({-1, 1, 1});
-  const at::Tensor frame_AJ =
-      joint_ATJ.gather(1, place_A11.expand({-1, 1, joint_ATJ.size(2)})).squeeze(1);
-  const at::Tensor scores_AV = scores(frame_AJ + state.joint_AJ);
   const int64_t num_labels = options_.num_labels();
   Step step;
   step.label_A = scores_AV.narrow(1, 0, num_labels).argmax(1);
@@ -233,7 +230,7 @@ TransducerDecoder::Step TransducerDecoder::step(const at::Tensor& joint_ATJ, con
     step.jump_A = step.is_blank_A.to(at::kLong);
   } else {
     const at::Tensor best_A = scores_AV.narrow(1, num_labels, num_durations).argmax(1);
-    step.jump_A = state.durations.index_select(0, best_A);
+    step.jump_A = durations.index_select(0, best_A);
     step.jump_A = at::where(step.is_blank_A, step.jump_A.clamp_min(1), step.jump_A);
   }
   step.count_A = count_A + 1;
@@ -253,17 +250,18 @@ std::vector<FoundLabels> TransducerDecoder::search(const at::Tensor& frames_ATD,
   if (audios == 0 || frames_ATD.size(1) == 0) return found;
   const at::Tensor joint_ATJ = project_frames(frames_ATD);
   const at::Tensor length_A = lengths_A.to(joint_ATJ.device(), at::kLong);
-  State state = empty_state(audios);
-  begin(state, length_A);
+  const at::Tensor durations = at::tensor(options_.durations, at::kLong).to(joint_ATJ.device());
+  State state = begin(audios);
   at::Tensor frame_A = at::zeros_like(length_A), count_A = at::zeros_like(length_A);
-  std::vector<at::Tensor> labels, frames;  // [A] of each step; -1: no label
+  std::vector<at::Tensor> labels, frames;  // [A] of each step; -1: no label, -2: after the end
   const int64_t most = options_.limits_steps ? options_.max_symbols * joint_ATJ.size(1) - 1
                                              : std::numeric_limits<int64_t>::max();
   for (int64_t i = 0; i < most; ++i) {
-    const Step step = this->step(joint_ATJ, state, frame_A, count_A);
+    const Step step =
+        this->step(scores(frames_at(joint_ATJ, frame_A) + state.joint_AJ), durations, count_A);
     const at::Tensor active_A = frame_A.lt(length_A);
     const at::Tensor emits_A = active_A.logical_and(step.is_blank_A.logical_not());
-    labels.push_back(at::where(emits_A, step.label_A, -1));
+    labels.push_back(at::where(emits_A, step.label_A, active_A.to(at::kLong) - 2));
     frames.push_back(frame_A);
     frame_A = frame_A + step.jump_A * active_A;
     count_A = step.count_A;
@@ -277,9 +275,11 @@ std::vector<FoundLabels> TransducerDecoder::search(const at::Tensor& frames_ATD,
   const auto label = labels_NA.accessor<int64_t, 2>(), frame = frames_NA.accessor<int64_t, 2>();
   for (int64_t n = 0; n < labels_NA.size(0); ++n) {
     for (int64_t a = 0; a < audios; ++a) {
+      FoundLabels& one = found[static_cast<size_t>(a)];
+      if (label[n][a] == -1) one.blank_frames.push_back(frame[n][a]);
       if (label[n][a] < 0) continue;
-      found[static_cast<size_t>(a)].labels.push_back(label[n][a]);
-      found[static_cast<size_t>(a)].frames.push_back(frame[n][a]);
+      one.labels.push_back(label[n][a]);
+      one.frames.push_back(frame[n][a]);
     }
   }
   return found;
