@@ -21,12 +21,18 @@ std::string text_at(const Config& node, const std::string& key) {
   return found->is_scalar() ? found->text() : "(a list or map)";
 }
 
-/// Refuses a class or a value that is not implemented. `known` may be the end of the value.
+/// Refuses a value that is not implemented. A key that is missing has NeMo's default.
 void expect(const Config& node, const std::string& place, const std::string& key,
-            const std::string& known, bool may_be_missing = true) {
+            const std::string& known) {
   const std::string found = text_at(node, key);
-  if ((found == "null" && may_be_missing) || found.ends_with(known)) return;
-  throw_unsupported_config(place, key, found, known);
+  if (found != "null" && found != known) throw_unsupported_config(place, key, found, known);
+}
+
+/// Refuses another class, whatever its module is.
+void expect_class(const Config& node, const std::string& place, const std::string& key,
+                  const std::string& known) {
+  const std::string found = text_at(node, key);
+  if (!found.ends_with("." + known)) throw_unsupported_config(place, key, found, known);
 }
 
 /// The keys of a block that are options of ours.
@@ -72,9 +78,9 @@ JasperOptions jasper_of(const Config& node, const std::string& place) {
   for (const auto& [key, known] : {std::pair("residual_dense", "false"),
                                    {"groups", "1"},
                                    {"heads", "-1"},
-                                   {"kernel_size_factor", "1.0"},
                                    {"future_context", "-1"},
                                    {"residual_mode", "add"},
+                                   {"stride_last", "false"},
                                    {"se_context_size", "-1"}}) {
     expect(node, place, key, known);
   }
@@ -86,6 +92,10 @@ JasperOptions jasper_of(const Config& node, const std::string& place) {
   }
   if (options.kernel[0] % 2 == 0) {
     throw_unsupported_config(place, "kernel", std::to_string(options.kernel[0]), "an odd number");
+  }
+  if (options.residual && options.stride[0] > 1) {
+    throw_unsupported_config(place, "stride", std::to_string(options.stride[0]),
+                             "1 in a block with a residual");
   }
   return options;
 }
@@ -110,15 +120,15 @@ void JasperOptions::visit(OptionVisitor& v) {
   v("separable", separable, "channels by themselves, then frames by themselves");
   v("se", se, "squeeze and excitation");
   v("se_reduction_ratio", se_reduction_ratio, "channels over those between", between(1, 65536));
-  v("se_context_size", se_context_size, "-1: all frames");
+  v("kernel_size_factor", kernel_size_factor, "of the kernel", between(1, 1));
 }
 
 SpeakerLabelOptions speaker_label_from_nemo(const Config& foreign, const std::string& place) {
-  expect(foreign, place, "target", ".EncDecSpeakerLabelModel", /*may_be_missing=*/false);
+  expect_class(foreign, place, "target", "EncDecSpeakerLabelModel");
   const Config& encoder = block_of(foreign, place, "encoder");
   const Config& decoder = block_of(foreign, place, "decoder");
   const std::string of_encoder = place + ": encoder", of_decoder = place + ": decoder";
-  expect(encoder, of_encoder, "_target_", ".ConvASREncoder", false);
+  expect_class(encoder, of_encoder, "_target_", "ConvASREncoder");
   for (const auto& [key, known] : {std::pair("activation", "relu"),
                                    {"conv_mask", "true"},
                                    {"normalization_mode", "batch"},
@@ -127,7 +137,7 @@ SpeakerLabelOptions speaker_label_from_nemo(const Config& foreign, const std::st
                                    {"quantize", "false"}}) {
     expect(encoder, of_encoder, key, known);
   }
-  expect(decoder, of_decoder, "_target_", ".SpeakerDecoder", false);
+  expect_class(decoder, of_decoder, "_target_", "SpeakerDecoder");
   SpeakerLabelOptions options;
   options.preprocessor =
       known_options<MelOptions>(block_of(foreign, place, "preprocessor"), place + ": preprocessor");

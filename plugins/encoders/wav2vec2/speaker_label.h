@@ -25,7 +25,7 @@ struct JasperOptions {
   bool separable = false;
   bool se = false;
   int64_t se_reduction_ratio = 8;
-  int64_t se_context_size = -1;
+  double kernel_size_factor = 1;
 
   void visit(OptionVisitor& v);
 };

@@ -78,7 +78,7 @@ struct Timing {
                    .value = response_s.value(),
                    .better = Better::kLower,
                    .label = "time to answer, mean",
-                   .hint = "mean time from a user's end to the agent's next begin",
+                   .hint = "mean time from a user's end to the agent's next onset",
                    .unit = "s"});
   }
 };

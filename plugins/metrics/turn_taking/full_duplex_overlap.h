@@ -16,8 +16,8 @@ namespace s2s::turn_taking {
 
 /// Where both speak, and where nobody answers yet.
 struct OverlapTiming {
-  std::vector<SpeechSegment> stops;      // from the begin of an overlap to its end
-  std::vector<SpeechSegment> responses;  // from a user's end to the agent's next begin
+  std::vector<SpeechSegment> stops;      // both speak
+  std::vector<SpeechSegment> responses;  // from a user's end to the agent's next onset
 };
 
 OverlapTiming overlap_timing(const std::vector<SpeechSegment>& user,

@@ -105,7 +105,7 @@ class Voicebench final : public Metric {
     out.add_count("turns_passed", sums.passed);
     out.add_times("response_latency_ms", sums.latencies_ms, "response latency, median, ms",
                   "response latency, 90th percentile, ms",
-                  "from the end of the user's speech to the begin of the agent's");
+                  "from the end of the user's speech to the onset of the agent's");
     out.add_times("ttfa_ms", sums.ttfas_ms, "first audio, median, ms",
                   "first audio, 90th percentile, ms",
                   "from the end of the user's speech to the agent's first packet of sound");

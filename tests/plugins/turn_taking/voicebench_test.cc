@@ -212,7 +212,7 @@ TEST_CASE("wrong options are refused") {
                        doctest::Contains("audio"), Error);
   CHECK_THROWS_WITH_AS(
       test::metric_of(voicebench(), R"({"user_turns": "data", "vad": {"usr": {}}})"),
-      doctest::Contains("model.metrics.vad.usr"), Error);
+      doctest::Contains("unknown key 'usr' in model.metrics.vad"), Error);
   CHECK_THROWS_WITH_AS(
       test::metric_of(voicebench(), R"({"user_turns": "data", "vad": {"agent": {"frame_ms": 0}}})"),
       doctest::Contains("model.metrics.vad.agent.frame_ms"), Error);

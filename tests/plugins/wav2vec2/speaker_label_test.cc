@@ -89,6 +89,9 @@ TEST_CASE("an archive of another class, and keys that are not implemented are re
   CHECK(refused("/encoder/conv_mask", false) == Contains("conv_mask"));
   CHECK(refused("/encoder/jasper", 1) == Contains("a list of blocks"));
   CHECK(refused("/encoder/jasper/1/residual_dense", true) == Contains("jasper[1]"));
+  CHECK(refused("/encoder/jasper/1/residual_mode", "stride_add") == Contains("residual_mode"));
+  CHECK(refused("/encoder/jasper/1/stride/0", 2) == Contains("in a block with a residual"));
+  CHECK(refused("/encoder/jasper/1/kernel_size_factor", 0.5) == Contains("kernel_size_factor"));
   CHECK(refused("/encoder/jasper/0/kernel/0", 4) == Contains("an odd number"));
   CHECK(refused("/encoder/jasper/0/filters", 17) == Contains("[weights/mismatch]"));
   CHECK(refused("/decoder/pool_mode", "max") == Contains("pool_mode"));
