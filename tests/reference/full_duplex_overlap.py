@@ -27,7 +27,7 @@ import torch
 import reference_file as rf
 import silero_vad_reference as silero
 
-TIMINGS, VOICES, RATE = 80, 24, 16000
+TIMINGS, VOICES, RATE = 120, 16, 16000
 
 
 def turns(rng) -> list[list[int]]:
@@ -88,7 +88,8 @@ def voice(rng) -> dict:
         length = 0.08 * rng.randint(1, 4)
         words.append([round(time, 2), round(time + length, 2)])
         time += length + rng.choice([0, 0.08, 0.24])
-    end = round(rng.choice([0, samples / RATE, rng.uniform(0, samples / RATE), 9]), 3)
+    middle = rng.uniform(0.2, 0.8) * samples / RATE
+    end = round(rng.choice([0, 9, middle, middle, middle, middle]), 3)
     return {"sounds": rule, "words": words, "end_s": end,
             "probabilities": [runs(rng, samples), runs(rng, samples)]}
 

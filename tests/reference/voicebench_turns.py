@@ -19,7 +19,7 @@ import numpy as np
 from voicebench import audio, metrics, scenario, vad
 from voicebench.runner import Packet, SessionRecord, TurnWindow
 
-DIALOGUES, PERIOD = 240, 4099
+DIALOGUES, PERIOD = 210, 4099
 FLOOR = -70.0  # runner._PACKET_FLOOR_DB
 
 
