@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
 #include "praat_voice.h"
+#include "rounding.h"
 #include "s2s/scores/turn_taking.h"
-#include "voicebench_numbers.h"
 
 namespace s2s::turn_taking {
 namespace {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 namespace s2s::turn_taking {
 namespace {
@@ -55,7 +56,7 @@ class Correlation {
   double at(double lag, int64_t depth) const {
     const auto left = static_cast<int64_t>(std::floor(lag));
     if (lag == static_cast<double>(left)) return (*this)[left];
-    depth = std::min({depth, left + last() + 2, last() - left});
+    depth = std::min({depth, left + last() + 1, last() - left});
     return side(lag - static_cast<double>(left), left, -1, depth) +
            side(static_cast<double>(left + 1) - lag, left + 1, 1, depth);
   }
@@ -74,44 +75,44 @@ class Correlation {
   std::vector<double> values_;
 };
 
-/// Where `f` is largest between `low` and `high`, by Brent's method.
+/// Where `f` is largest between `low` and `high`, by Brent's method: through the three best points
+/// goes a parabola; where it does not help, the larger side is divided by the golden section.
 double argmax(const std::function<double(double)>& f, double low, double high) {
   constexpr double kGolden = 0.3819660112501051, kTolerance = 1e-10, kRelative = 1.5e-8;
-  double best = low + kGolden * (high - low), second = best, third = best;
-  double of_best = f(best), of_second = of_best, of_third = of_best;
+  constexpr int kMostSteps = 60;
+  struct Point {
+    double x, y;
+  };
+  const double start = low + kGolden * (high - low);
+  Point best = {start, f(start)}, second = best, third = best;
   double step = 0, before = 0;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    const double smallest = kRelative * std::abs(best) + kTolerance / 3;
-    if (std::abs(best - middle) + (high - low) / 2 <= 2 * smallest) break;
-    const double q = (best - second) * (of_best - of_third);
-    const double r = (best - third) * (of_best - of_second);
-    const double p = (best - third) * r * -1 + (best - second) * q;
-    const double scale = 2 * (q - r);
-    const double parabola = scale == 0 ? 0 : p / -scale;
-    const bool fits = std::abs(before) > smallest && scale != 0 &&
-                      std::abs(parabola) < std::abs(before / 2) && best + parabola > low &&
-                      best + parabola < high;
-    before = fits ? step : (best < middle ? high : low) - best;
+  for (int i = 0; i < kMostSteps; ++i) {
+    const double smallest = kRelative * std::abs(best.x) + kTolerance / 3;
+    if (std::abs(best.x - (low + high) / 2) + (high - low) / 2 <= 2 * smallest) break;
+    const double r = (best.x - second.x) * (best.y - third.y);
+    const double q = (best.x - third.x) * (best.y - second.y);
+    const double p = (best.x - second.x) * r - (best.x - third.x) * q;
+    const double parabola = q == r ? 0 : p / (2 * (q - r));
+    const bool fits = std::abs(before) > smallest && q != r &&
+                      std::abs(parabola) < std::abs(before / 2) && best.x + parabola > low &&
+                      best.x + parabola < high;
+    before = fits ? step : (best.x < (low + high) / 2 ? high : low) - best.x;
     step = fits ? parabola : kGolden * before;
     if (std::abs(step) < smallest) step = std::copysign(smallest, step);
-    const double next = best + step, of_next = f(next);
-    if (of_next >= of_best) {
-      (next < best ? high : low) = best;
-      third = second, of_third = of_second;
-      second = best, of_second = of_best;
-      best = next, of_best = of_next;
+    const Point next = {best.x + step, f(best.x + step)};
+    if (next.y >= best.y) {
+      (next.x < best.x ? high : low) = best.x;
+      third = std::exchange(second, std::exchange(best, next));
       continue;
     }
-    (next < best ? low : high) = next;
-    if (of_next >= of_second || second == best) {
-      third = second, of_third = of_second;
-      second = next, of_second = of_next;
-    } else if (of_next >= of_third || third == best || third == second) {
-      third = next, of_third = of_next;
+    (next.x < best.x ? low : high) = next.x;
+    if (next.y >= second.y || second.x == best.x) {
+      third = std::exchange(second, next);
+    } else if (next.y >= third.y || third.x == best.x || third.x == second.x) {
+      third = next;
     }
   }
-  return best;
+  return best.x;
 }
 
 struct Candidate {
@@ -143,6 +144,8 @@ class PitchFinder {
           0.5 - 0.5 * std::cos(static_cast<double>(i) * 2 * pi / static_cast<double>(size + 1)));
     }
     window_correlation_ = correlation(window_);
+    const double power = window_correlation_[0];
+    for (double& value : window_correlation_) value /= power;
     const double mean =
         std::accumulate(voice_.begin(), voice_.end(), 0.0) / static_cast<double>(voice_.size());
     for (const double sample : voice_) peak_ = std::max(peak_, std::abs(sample - mean));
@@ -173,8 +176,6 @@ class PitchFinder {
       out.push_back(std::inner_product(samples.begin() + static_cast<int64_t>(lag), samples.end(),
                                        samples.begin(), 0.0));
     }
-    if (!window_correlation_.empty()) return out;
-    for (size_t lag = out.size(); lag-- > 0;) out[lag] /= out[0];
     return out;
   }
 

@@ -1,10 +1,12 @@
 // The turn metrics of the package voicebench, from the audio of the user and of the agent.
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 
 #include "components.h"
+#include "rounding.h"
 #include "voicebench_numbers.h"
 
 namespace s2s::turn_taking {

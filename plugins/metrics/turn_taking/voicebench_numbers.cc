@@ -1,13 +1,12 @@
 #include "voicebench_numbers.h"
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <string>
 
+#include "rounding.h"
 #include "s2s/scores/turn_taking.h"
 
 namespace s2s::turn_taking {
@@ -283,10 +282,6 @@ VoicebenchStats voicebench_stats(const std::vector<double>& values) {
   out.mean =
       rounded(pairwise_sum(values.data(), values.size()) / static_cast<double>(values.size()), 1);
   return out;
-}
-
-double rounded(double value, int digits) {
-  return std::stod(fmt::format("{:.{}f}", value, digits));
 }
 
 }  // namespace s2s::turn_taking

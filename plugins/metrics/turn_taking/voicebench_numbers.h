@@ -77,7 +77,4 @@ struct VoicebenchStats {
 };
 VoicebenchStats voicebench_stats(const std::vector<double>& values);
 
-/// Rounds as Python's round does.
-double rounded(double value, int digits);
-
 }  // namespace s2s::turn_taking
