@@ -296,7 +296,7 @@ at::Tensor SpeakerLabel::run(const Stage& stage, at::Tensor x_1CT) {
   return run(stage.norm, x_1CT);
 }
 
-/// Source: JasperBlock.forward of NeMo, without padding behind the audio.
+/// Source: JasperBlock.forward of NeMo, without padding after the audio.
 at::Tensor SpeakerLabel::encoded(at::Tensor x_1CT) const {
   for (const JasperBlock& block : blocks_) {
     at::Tensor out_1CT = x_1CT;

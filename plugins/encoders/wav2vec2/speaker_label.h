@@ -62,7 +62,7 @@ class SpeakerLabel final : public VoiceModel {
     const at::Tensor *mean, *variance;
     double epsilon;
   };
-  /// Convolutions, and the normalization behind them.
+  /// Convolutions, and the normalization after them.
   struct Stage {
     std::vector<Convolution> convolutions;
     Norm norm;
