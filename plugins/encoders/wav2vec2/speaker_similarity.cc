@@ -10,7 +10,9 @@
 #include <string>
 
 #include "s2s/data/resample.h"
+#include "s2s/nemo_archive.h"
 #include "s2s/nn/weights.h"
+#include "speaker_label.h"
 #include "x_vector.h"
 
 namespace s2s::wav2vec2 {
@@ -29,7 +31,10 @@ struct SpeakerSimilarityOptions {
   Config config;
 
   void visit(OptionVisitor& v) {
-    v("path", path, "folder of WavLMForXVector or Wav2Vec2ForXVector (transformers)", required());
+    v("path", path,
+      "folder of WavLMForXVector or Wav2Vec2ForXVector (transformers), or .nemo archive of "
+      "EncDecSpeakerLabelModel (NeMo: TitaNet)",
+      required());
     v("config", config, "in place of the folder: its config.json, for random weights");
   }
 };
@@ -40,10 +45,14 @@ Config options_of(const Config& foreign) {
 }
 
 /// The model of a folder, or one with random weights of a configuration.
-std::unique_ptr<XVector> model_of(const SpeakerSimilarityOptions& options,
-                                  const BuildContext& context) {
+std::unique_ptr<VoiceModel> model_of(const SpeakerSimilarityOptions& options,
+                                     const BuildContext& context) {
   const bool is_random = !options.config.is_null();
   const std::string path = is_random ? "" : resolve_path(options.path, context.base_dir);
+  if (!is_random && is_nemo_archive(path)) {
+    return std::make_unique<SpeakerLabel>(speaker_label_from_nemo(read_nemo_config(path), path),
+                                          path);
+  }
   const std::string place = is_random ? context.path + ".config" : path;
   const Config foreign = is_random ? options.config : read_json(path + "/config.json");
   const Config* const type = foreign.find("model_type");
@@ -66,14 +75,14 @@ std::unique_ptr<XVector> model_of(const SpeakerSimilarityOptions& options,
 }
 
 /// The same, once for all metrics that use the folder at a time: each set and each audio has one.
-std::shared_ptr<XVector> shared_model(const SpeakerSimilarityOptions& options,
-                                      const BuildContext& context) {
+std::shared_ptr<VoiceModel> shared_model(const SpeakerSimilarityOptions& options,
+                                         const BuildContext& context) {
   if (!options.config.is_null()) return model_of(options, context);
   static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<XVector>> by_folder;
+  static std::map<std::string, std::weak_ptr<VoiceModel>> by_folder;
   const std::lock_guard lock(mutex);
-  std::weak_ptr<XVector>& known = by_folder[resolve_path(options.path, context.base_dir)];
-  std::shared_ptr<XVector> model = known.lock();
+  std::weak_ptr<VoiceModel>& known = by_folder[resolve_path(options.path, context.base_dir)];
+  std::shared_ptr<VoiceModel> model = known.lock();
   if (model == nullptr) known = model = model_of(options, context);
   return model;
 }
@@ -96,7 +105,7 @@ at::Tensor speech_in(const Spoken& spoken) {
 
 class SpeakerSimilarity final : public Metric {
  public:
-  explicit SpeakerSimilarity(std::shared_ptr<XVector> model) : model_(std::move(model)) {}
+  explicit SpeakerSimilarity(std::shared_ptr<VoiceModel> model) : model_(std::move(model)) {}
   MetricScope scope() const override { return MetricScope::kVoices; }
   bool needs_audio() const override { return true; }
   void add(const MetricExample& example) override {
@@ -122,7 +131,7 @@ class SpeakerSimilarity final : public Metric {
                               model_->sample_rate_hz()));
   }
 
-  std::shared_ptr<XVector> model_;
+  std::shared_ptr<VoiceModel> model_;
   double sum_ = 0;
   int64_t count_ = 0;
 };

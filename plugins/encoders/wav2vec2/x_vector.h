@@ -8,6 +8,7 @@
 
 #include "s2s/config.h"
 #include "s2s/options.h"
+#include "voice_model.h"
 #include "wav2vec2.h"
 
 namespace s2s::wav2vec2 {
@@ -27,16 +28,15 @@ struct XVectorOptions {
 XVectorOptions x_vector_from_hf(const Config& foreign, const std::string& place);
 
 /// Convolutions over the encoder's frames, and the mean and deviation of what they give.
-class XVector : public Block {
+class XVector : public VoiceModel {
  public:
   /// weights_path: "" for random weights.
   XVector(const Wav2Vec2Options& encoder, const XVectorOptions& head, const std::string& place,
           const std::string& weights_path);
   ~XVector() override;
-  /// Audio [S] at the encoder's rate -> [D]; undefined if it has fewer than two frames for the
-  /// deviation.
-  at::Tensor operator()(const at::Tensor& audio_S);
-  int64_t sample_rate_hz() const { return encoder_.sample_rate_hz(); }
+  /// Undefined for fewer than two frames, which have no deviation.
+  at::Tensor operator()(const at::Tensor& audio_S) override;
+  int64_t sample_rate_hz() const override { return encoder_.sample_rate_hz(); }
 
  private:
   /// What follows the encoder, under its names in files.

@@ -10,5 +10,7 @@ namespace s2s::turn_taking {
 Component<Metric> turn_taking();
 /// The numbers of Full-Duplex-Bench's data sets.
 Component<Metric> full_duplex_bench();
+/// The turn metrics of the package voicebench.
+Component<Metric> voicebench();
 
 }  // namespace s2s::turn_taking

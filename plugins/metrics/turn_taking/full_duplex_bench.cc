@@ -7,6 +7,8 @@
 
 #include "components.h"
 #include "full_duplex_numbers.h"
+#include "full_duplex_overlap.h"
+#include "s2s/data/resample.h"
 #include "s2s/nn/weights.h"
 #include "turn_taking_errors.h"
 
@@ -53,22 +55,101 @@ std::optional<double> user_end_s(const MetricExample& example) {
   return end_s;
 }
 
+bool has_samples(const AudioClip& clip) {
+  return clip.samples_S.defined() && clip.samples_S.numel() > 0;
+}
+
+/// Of Full-Duplex-Bench 1.5: when the agent stops and answers.
+struct Timing {
+  Mean stop_s, response_s;
+
+  void add(const OverlapTiming& found) {
+    for (const SpeechSegment& stop : found.stops) stop_s.add(stop.end_s - stop.start_s);
+    for (const SpeechSegment& gap : found.responses) response_s.add(gap.end_s - gap.start_s);
+  }
+  void append_to(std::vector<MetricValue>& out) const {
+    out.push_back({.name = "fdb_stop_latency_s",
+                   .value = stop_s.value(),
+                   .better = Better::kLower,
+                   .label = "time to stop, mean",
+                   .hint = "mean length of the stretches in which both speak",
+                   .unit = "s"});
+    out.push_back({.name = "fdb_response_latency_s",
+                   .value = response_s.value(),
+                   .better = Better::kLower,
+                   .label = "time to answer, mean",
+                   .hint = "mean time from a user's end to the agent's next onset",
+                   .unit = "s"});
+  }
+};
+
+/// Of Full-Duplex-Bench 1.5: the agent's voice before and after the end of the user's last turn.
+class BeforeAfter {
+ public:
+  BeforeAfter(const SileroOptions& vad, const BuildContext& context)
+      : silero_(Silero::create(before_after_vad(vad.path), context)) {}
+
+  void add(const AudioClip& clip, std::vector<RecognizedWord> words, double user_end_s) {
+    if (!has_samples(clip)) return;
+    constexpr int64_t kRate_hz = SileroNetwork::kRate_hz;
+    const at::Tensor samples_S =
+        resample(clip.samples_S.to(at::kCPU, at::kFloat), clip.sample_rate_hz, kRate_hz);
+    const int64_t size = samples_S.numel();
+    const double split_s = std::clamp(split_time_s(words, user_end_s), 0.0,
+                                      static_cast<double>(size) / static_cast<double>(kRate_hz));
+    const int64_t at = std::clamp<int64_t>(std::llrint(split_s * kRate_hz), 0, size);
+    const auto after = std::stable_partition(
+        words.begin(), words.end(), [&](const auto& word) { return word.end_s <= split_s; });
+    add_side(samples_S.narrow(0, 0, at), {words.begin(), after}, before_);
+    add_side(samples_S.narrow(0, at, size - at), {after, words.end()}, after_);
+  }
+
+  void append_to(std::vector<MetricValue>& out) const {
+    for (const auto& [name, side] : {std::pair("fdb_pre_", &before_), {"fdb_post_", &after_}}) {
+      for (size_t i = 0; i < kVoiceNumbers.size(); ++i) {
+        out.push_back({.name = std::string(name) + kVoiceNumbers[i],
+                       .value = trimmed_mean((*side)[i]),
+                       .hint = "the agent's voice before (pre) and after (post) the user's end"});
+      }
+    }
+  }
+
+ private:
+  using Side = std::array<std::vector<double>, kVoiceNumbers.size()>;  // by number
+
+  void add_side(const at::Tensor& samples_S, const std::vector<RecognizedWord>& words,
+                Side& to) const {
+    if (samples_S.numel() == 0) return;
+    const VoiceNumbers found =
+        voice_numbers(samples_S, silero_->spans({samples_S, SileroNetwork::kRate_hz}), words);
+    for (size_t i = 0; i < found.size(); ++i) to[i].push_back(found[i]);
+  }
+
+  std::unique_ptr<Silero> silero_;
+  Side before_, after_;
+};
+
 class FullDuplexBench final : public Metric {
  public:
   FullDuplexBench(FullDuplexBenchOptions options, const BuildContext& context)
       : options_(std::move(options)),
         silero_(Silero::create(options_.silero, context)),
-        distributions_(distributions_of(options_, context)) {}
+        distributions_(distributions_of(options_, context)),
+        before_after_(options_.silero, context) {}
   MetricScope scope() const override { return MetricScope::kVoices; }
   bool needs_audio() const override { return silero_ != nullptr; }
 
   void add(const MetricExample& example) override {
-    if (!example.hypothesis.heard) return;
-    const std::vector<RecognizedWord>& words = *example.hypothesis.heard;
     const auto is_of = [&](const char* task, const std::vector<std::string>& sets) {
       return options_.has(task) &&
              std::find(sets.begin(), sets.end(), example.data_set) != sets.end();
     };
+    if (is_of("timing", options_.overlap)) {
+      timing_.add(
+          overlap_timing((*silero_)(example.user.audio), (*silero_)(example.hypothesis.audio)));
+    }
+    if (!example.hypothesis.heard) return;
+    const std::vector<RecognizedWord>& words = *example.hypothesis.heard;
     const std::optional<double> end_s = user_end_s(example);
     if (is_of("pause_handling", options_.pause_handling)) pause_tor_.add(takes_turn(words) ? 1 : 0);
     if (is_of("smooth_turn_taking", options_.smooth_turn_taking) && end_s) {
@@ -78,6 +159,9 @@ class FullDuplexBench final : public Metric {
       interruption_.add(words_after(words, *end_s), *end_s);
     }
     if (is_of("backchannel", options_.backchannel)) add_backchannels(example, words);
+    if (is_of("general_before_after", options_.overlap) && end_s) {
+      before_after_.add(example.hypothesis.audio, words, *end_s);
+    }
   }
 
   std::vector<MetricValue> values() const override {
@@ -97,6 +181,8 @@ class FullDuplexBench final : public Metric {
       out.push_back(latency("fdb_interruption_latency_s", interruption_.latency_s,
                             "latency after an interruption"));
     }
+    if (options_.has("timing")) timing_.append_to(out);
+    if (options_.has("general_before_after")) before_after_.append_to(out);
     return out;
   }
 
@@ -146,7 +232,7 @@ class FullDuplexBench final : public Metric {
 
   void add_backchannels(const MetricExample& example, const std::vector<RecognizedWord>& words) {
     const AudioClip& clip = example.hypothesis.audio;
-    if (!clip.samples_S.defined() || clip.samples_S.numel() == 0) return;
+    if (!has_samples(clip)) return;
     const double duration_s =
         static_cast<double>(clip.samples_S.numel()) / static_cast<double>(clip.sample_rate_hz);
     const Backchannels found =
@@ -163,15 +249,19 @@ class FullDuplexBench final : public Metric {
   }
 
   FullDuplexBenchOptions options_;
-  std::unique_ptr<Silero> silero_;  // not null for the task backchannel
+  std::unique_ptr<Silero> silero_;  // not null for tasks that need it
   Distributions distributions_;     // by example; empty: no distances
   Mean pause_tor_, backchannel_tor_, backchannel_frequency_, backchannel_distance_;
   Answers answer_, interruption_;
+  Timing timing_;
+  BeforeAfter before_after_;
 };
 
 std::unique_ptr<Metric> create_full_duplex_bench(const Config& node, const BuildContext& context) {
   const auto options = read_options<FullDuplexBenchOptions>(node, context.path);
-  if (options.has("backchannel") && !options.silero.path) throw no_silero(context.path);
+  for (const char* const task : {"backchannel", "timing", "general_before_after"}) {
+    if (options.has(task) && !options.silero.path) throw no_silero(context.path, task);
+  }
   return std::make_unique<FullDuplexBench>(options, context);
 }
 

@@ -1,11 +1,10 @@
 #include "full_duplex_numbers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <string>
+
+#include "rounding.h"
 
 namespace s2s::turn_taking {
 namespace {
@@ -49,8 +48,7 @@ std::vector<double> stretched(const std::vector<double>& values, size_t count) {
 double relative_entropy(double p, double q) { return p == 0 ? 0 : p * std::log(p / q); }
 
 double tenths(int64_t samples) {
-  const double seconds = static_cast<double>(samples) / SileroNetwork::kRate_hz;
-  return std::stod(fmt::format("{:.1f}", seconds));
+  return rounded(static_cast<double>(samples) / SileroNetwork::kRate_hz, 1);
 }
 
 }  // namespace

@@ -11,12 +11,12 @@ Error distribution_error(const std::string& path, const std::string& id,
                         "out backchannel_distributions");
 }
 
-Error no_silero(const std::string& path) {
+Error no_silero(const std::string& path, const std::string& task) {
   return config_error("metric/no-silero",
-                      path +
-                          ".silero.path: not set, and the task backchannel needs Silero's "
-                          "network; expected a file of its weights "
-                          "(core/docs/reference/metrics.md), or tasks without backchannel");
+                      path + ".silero.path: not set, and the task " + task +
+                          " needs Silero's network; expected a file of its weights "
+                          "(core/docs/reference/metrics.md), or tasks without " +
+                          task);
 }
 
 }  // namespace s2s::turn_taking

@@ -88,11 +88,13 @@ TEST_CASE("NeMo's duplex recipe: the scorer's words have times, of which metrics
   const fs::path recipe = folder.path() / "recipe";
   fs::copy(source_dir() + "/tests/reference/data/nemo_recipe", recipe, fs::copy_options::recursive);
   const CommandResult train = run_in(
-      recipe, std::string("train s2s_duplex.yaml 'model.metrics={name: full_duplex_bench, ") +
-                  "tasks: [smooth_turn_taking], smooth_turn_taking: [val_set_0]}'" + kAsNemo);
+      recipe, std::string("train s2s_duplex.yaml 'model.metrics=[{name: full_duplex_bench, ") +
+                  "tasks: [smooth_turn_taking], smooth_turn_taking: [val_set_0]}, " +
+                  "{name: voicebench, user_turns: data}]'" + kAsNemo);
   REQUIRE_MESSAGE(train.exit_code == 0, train.output);
   const auto line = metrics(recipe / "s2s_results").back();
   CHECK(line["fdb_turn_tor"] == 1);
   CHECK(line["fdb_turn_latency_s"].get<double>() < 0.5);
+  CHECK(line["voicebench_missed_responses"].is_number());
   CHECK_FALSE(line.contains("speaker_similarity"));  // it has a required option
 }

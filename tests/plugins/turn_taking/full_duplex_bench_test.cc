@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <map>
 
 #include "common/places.h"
@@ -12,6 +11,7 @@
 #include "compare/reference_file.h"
 #include "plugins/metrics/turn_taking/components.h"
 #include "plugins/metrics/turn_taking/full_duplex_numbers.h"
+#include "plugins/turn_taking/metric_values.h"
 #include "s2s/error.h"
 #include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
@@ -42,17 +42,7 @@ const char* const kThreeTasks =
     R"({"tasks": ["pause_handling", "smooth_turn_taking", "user_interruption"]})";
 
 std::unique_ptr<Metric> metric(const std::string& options) {
-  BuildContext context;
-  context.path = "model.metrics";
-  return full_duplex_bench().create(parse_json(options, "options"), context);
-}
-
-std::map<std::string, double> numbers(const Metric& metric) {
-  std::map<std::string, double> out;
-  for (const MetricValue& value : metric.values()) {
-    if (!std::isnan(value.value)) out[value.name] = value.value;
-  }
-  return out;
+  return test::metric_of(full_duplex_bench(), options);
 }
 
 TEST_CASE("pauses, turns and interruptions have the benchmark's numbers") {
@@ -64,7 +54,7 @@ TEST_CASE("pauses, turns and interruptions have the benchmark's numbers") {
       found->add(example_of(from, set));
     }
   }
-  const auto values = numbers(*found);
+  const auto values = test::numbers(*found);
   CHECK(values.size() == 5);
   CHECK(values.at("fdb_pause_tor") == Approx(peer["pause"]["Average take turn"]).epsilon(1e-12));
   CHECK(values.at("fdb_turn_tor") == Approx(peer["turn"]["Average take turn"]).epsilon(1e-12));
@@ -121,7 +111,7 @@ TEST_CASE("a listener is found by Silero's network, and compared with the times 
   const auto found = metric(with_network(folder, R"({"a": [0.5, 0.5], "b": [1, 0, 0]})"));
   CHECK(found->needs_audio());
   found->add(listener("a"));
-  const auto values = numbers(*found);
+  const auto values = test::numbers(*found);
   CHECK(values.at("fdb_backchannel_tor") == 1);
   CHECK(values.at("fdb_backchannel_frequency") == 0.5);
   CHECK(values.at("fdb_backchannel_jsd") < 0.1);
@@ -154,10 +144,10 @@ TEST_CASE("without a scorer that tells times nothing is measured") {
   example.turns = {{false, 0, 1, ""}};
   example.hypothesis.text = "heard";
   found->add(example);
-  CHECK(numbers(*found).empty());
+  CHECK(test::numbers(*found).empty());
   example.hypothesis.heard.emplace();
   found->add(example);
-  CHECK(numbers(*found) == std::map<std::string, double>{{"fdb_turn_tor", 0}});
+  CHECK(test::numbers(*found) == std::map<std::string, double>{{"fdb_turn_tor", 0}});
 }
 
 }  // namespace

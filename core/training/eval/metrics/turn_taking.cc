@@ -226,7 +226,10 @@ std::optional<double> percentile(std::vector<double> values, double percent) {
   const double rank = percent / 100 * static_cast<double>(values.size() - 1);
   const auto low = static_cast<size_t>(rank);
   const size_t high = std::min(low + 1, values.size() - 1);
-  return values[low] + (rank - static_cast<double>(low)) * (values[high] - values[low]);
+  const double share = rank - static_cast<double>(low);
+  const double difference = values[high] - values[low];
+  // In numpy's order, so that halves are rounded alike.
+  return share < 0.5 ? values[low] + difference * share : values[high] - difference * (1 - share);
 }
 
 }  // namespace s2s
