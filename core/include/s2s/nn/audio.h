@@ -30,6 +30,12 @@ class StreamState {
   /// With the last piece, strided convolutions go on into their padding until their outputs cover
   /// all positions, as those of transformers' codecs do. False at first.
   bool& completes() { return completes_; }
+  /// What layers at and below `root` keep, by their names, for CodecStream::state. A layer that
+  /// keeps something has a name of its own.
+  TensorMap save(Block& root) const;
+  /// Replaces it by what `save` gave, on `device`; skips names that `save` does not write. Errors:
+  /// [codec/stream-state] for a layer that is not below `root`.
+  void restore(Block& root, const TensorMap& saved, at::Device device);
 
  private:
   at::Tensor surplus_B_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "s2s/error.h"
+#include "s2s/nn/codec_streams.h"
 #include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 
@@ -99,7 +100,8 @@ class FrameCodec::AudioStream final : public CodecEncoderStream {
         of_piece_(std::move(of_piece)),
         nothing_(std::move(nothing)),
         held_BS_(at::zeros({nothing_.size(0), 0},
-                           at::TensorOptions(at::kFloat).device(codec.device()))) {}
+                           at::TensorOptions(at::kFloat).device(codec.device()))),
+        mark_(codec, StreamMark::Pushes::kAudio, nothing_.size(0)) {}
 
   at::Tensor push(const at::Tensor& audio_BS) override {
     const at::NoGradGuard no_grad;
@@ -131,18 +133,36 @@ class FrameCodec::AudioStream final : public CodecEncoderStream {
     return rest_BKT;
   }
 
+  TensorMap state() const override {
+    TensorMap state = state_.save(codec_);
+    state["held"] = held_BS_.clone();
+    state["samples"] = at::scalar_tensor(samples_, at::kLong);
+    return mark_.on(std::move(state));
+  }
+
+  void restore(const TensorMap& state) override {
+    mark_.check(state, {"held", "samples"});
+    state_.restore(codec_, state, codec_.device());
+    held_BS_ = state.at("held").to(held_BS_.options()).clone();
+    samples_ = state.at("samples").item<int64_t>();
+  }
+
  private:
   FrameCodec& codec_;
   EncodePiece of_piece_;
   at::Tensor nothing_, held_BS_;
   int64_t samples_ = 0;
   StreamState state_;
+  StreamMark mark_;
 };
 
 class FrameCodec::CodeStream final : public CodecStream {
  public:
   CodeStream(FrameCodec& codec, int64_t batch_size)
-      : codec_(codec), batch_(batch_size), device_(codec.device()) {}
+      : codec_(codec),
+        batch_(batch_size),
+        device_(codec.device()),
+        mark_(codec, StreamMark::Pushes::kCodes, batch_size) {}
 
   at::Tensor push(const at::Tensor& codes_BKT) override {
     const at::NoGradGuard no_grad;
@@ -165,6 +185,21 @@ class FrameCodec::CodeStream final : public CodecStream {
     return at::constant_pad_nd(rest_BS, {0, missing});
   }
 
+  TensorMap state() const override {
+    TensorMap state = state_.save(codec_);
+    state["counts"] = at::tensor({num_books_, frames_, samples_}, at::kLong);
+    return mark_.on(std::move(state));
+  }
+
+  void restore(const TensorMap& state) override {
+    mark_.check(state, {"counts"});
+    state_.restore(codec_, state, device_);
+    const std::vector<int64_t> counts = to_vector(state.at("counts"));
+    num_books_ = counts.at(0);
+    frames_ = counts.at(1);
+    samples_ = counts.at(2);
+  }
+
  private:
   at::Tensor counted(const at::Tensor& audio_BS) {
     samples_ += audio_BS.size(1);
@@ -175,6 +210,7 @@ class FrameCodec::CodeStream final : public CodecStream {
   int64_t batch_, num_books_ = 0, frames_ = 0, samples_ = 0;
   at::Device device_;
   StreamState state_;
+  StreamMark mark_;
 };
 
 std::unique_ptr<CodecStream> FrameCodec::open_stream(int64_t batch_size) {
