@@ -1,11 +1,14 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
 
+#include "nn/speech/channels_last.h"
 #include "s2s/nn/audio.h"
 
 namespace s2s {
@@ -17,9 +20,21 @@ at::Tensor AudioLayer::operator()(const at::Tensor& x_BCT) const {
   return push(x_BCT, state, /*is_last=*/true);
 }
 
+at::Tensor AudioLayer::push_after(const PointwiseLayer& before, const at::Tensor& x_BCT,
+                                  StreamState& state, bool is_last) const {
+  return push(before.push(x_BCT, state, is_last), state, is_last);
+}
+
+PointwiseLayer::~PointwiseLayer() = default;
+
 Elu::~Elu() = default;
 
 at::Tensor Elu::push(const at::Tensor& x_BCT, StreamState&, bool) const { return at::elu(x_BCT); }
+
+void Elu::write(const at::Tensor& x_BCT, const at::Tensor& out_BCT) const {
+  at::Tensor out = out_BCT;
+  at::elu_out(out, x_BCT);
+}
 
 Snake::Snake(int64_t channels, const WeightForm& form)
     : alpha_({1, channels, 1}, 0, 0, form, "alpha") {
@@ -29,8 +44,33 @@ Snake::Snake(int64_t channels, const WeightForm& form)
 Snake::~Snake() = default;
 
 at::Tensor Snake::push(const at::Tensor& x_BCT, StreamState&, bool) const {
+  if (uses_channels_last(x_BCT)) {
+    const at::Tensor out_BCT = new_channels_last(x_BCT, x_BCT.size(1), x_BCT.size(2));
+    write(x_BCT, out_BCT);
+    return out_BCT;
+  }
   const at::Tensor alpha_1C1 = alpha_.value();
   return x_BCT + (alpha_1C1 + 1e-9).reciprocal() * (alpha_1C1 * x_BCT).sin().square();
+}
+
+/// The passes over a few positions stay in the cache.
+void Snake::write(const at::Tensor& x_BCT, const at::Tensor& out_BCT) const {
+  constexpr int64_t kNumbers = 16384;
+  const at::Tensor alpha_1C1 = alpha_.value().detach();
+  const at::Tensor scale_1C1 = (alpha_1C1 + 1e-9).reciprocal();
+  const int64_t positions = x_BCT.size(2);
+  const int64_t count = std::max(kNumbers / (x_BCT.size(0) * x_BCT.size(1)), int64_t{1});
+  at::parallel_for(0, (positions + count - 1) / count, 1, [&](int64_t first, int64_t last) {
+    const at::NoGradGuard no_grad;  // of this thread
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t size = std::min(count, positions - i * count);
+      const at::Tensor part = x_BCT.narrow(2, i * count, size);
+      at::Tensor out = out_BCT.narrow(2, i * count, size);
+      at::Tensor wave = part * alpha_1C1;
+      wave.sin_();
+      at::addcmul_out(out, part, wave.mul_(wave), scale_1C1);
+    }
+  });
 }
 
 AudioStack::~AudioStack() = default;
@@ -43,7 +83,14 @@ void AudioStack::add(std::unique_ptr<AudioLayer> layer, const std::string& name)
 
 at::Tensor AudioStack::push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const {
   at::Tensor x = x_BCT;
-  for (const auto& layer : layers_) x = layer->push(x, state, is_last);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const auto* const pointwise = dynamic_cast<const PointwiseLayer*>(layers_[i].get());
+    if (pointwise != nullptr && i + 1 < layers_.size()) {
+      x = layers_[++i]->push_after(*pointwise, x, state, is_last);
+    } else {
+      x = layers_[i]->push(x, state, is_last);
+    }
+  }
   return x;
 }
 
@@ -62,10 +109,10 @@ ResidualUnit& ResidualUnit::add(std::unique_ptr<AudioLayer> layer, const std::st
 
 at::Tensor ResidualUnit::push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const {
   const at::Tensor y_BCT = stack_.push(x_BCT, state, is_last);
-  at::Tensor x = shortcut_ ? shortcut_->push(x_BCT, state, is_last) : x_BCT;
   // Inputs wait for outputs that look ahead.
   at::Tensor& waiting = state.kept(*this);
-  if (waiting.defined() && waiting.size(2) > 0) x = at::cat({waiting, x}, 2);
+  const at::Tensor x =
+      joined_positions(waiting, shortcut_ ? shortcut_->push(x_BCT, state, is_last) : x_BCT);
   const int64_t ready = y_BCT.size(2);
   waiting = x.narrow(2, ready, x.size(2) - ready);
   return x.narrow(2, 0, ready) + y_BCT;
