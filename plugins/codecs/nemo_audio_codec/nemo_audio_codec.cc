@@ -36,7 +36,8 @@ NemoAudioCodec::NemoAudioCodec(const NemoAudioCodecOptions& options, std::string
     : options_(options),
       weights_path_(std::move(weights_path)),
       encoder_(options.audio_encoder),
-      quantizer_(options.vector_quantizer),
+      quantizer_(options.vector_quantizer.num_groups, options.vector_quantizer.num_levels_per_group,
+                 options.vector_quantizer.eps),
       decoder_(options.audio_decoder) {
   register_block("audio_encoder", encoder_);
   register_block("audio_decoder", decoder_);
