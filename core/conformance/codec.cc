@@ -43,8 +43,8 @@ void ask_codes(const CodecShape& shape, const at::Tensor& codes_BKT, const at::T
                 "codes beyond a row's length are not 0");
 }
 
-/// Pushes pieces and returns all outputs. After each piece, and after the end, a new stream that had
-/// the state before it has given the same, bit for bit, and goes on in place of the old one.
+/// Pushes pieces and returns all outputs. After each piece, and after the end, a new stream that
+/// had the state before it has given the same, bit for bit, and goes on in place of the old one.
 /// `open(rows)` opens a stream.
 template <class Open>
 std::vector<at::Tensor> pushed(const Open& open, const std::vector<at::Tensor>& pieces,

@@ -275,8 +275,8 @@ at::Tensor MelFsq::decode(const at::Tensor& codes_BKT) {
 std::unique_ptr<CodecStream> MelFsq::open_stream(int64_t batch_size) {
   check_fitted();
   const Statistics on_cpu = {mean_F_.cpu(), std_F_.cpu(), order_F_.cpu()};
-  return std::make_unique<MelFsqStream>(*this, framing_, options_, quantizer_, on_cpu, bank_FN_.cpu(),
-                                        silence_codes().cpu(), batch_size);
+  return std::make_unique<MelFsqStream>(*this, framing_, options_, quantizer_, on_cpu,
+                                        bank_FN_.cpu(), silence_codes().cpu(), batch_size);
 }
 
 at::Tensor MelFsq::silence_codes() {

@@ -99,8 +99,8 @@ class FrameCodec::AudioStream final : public CodecEncoderStream {
       : codec_(codec),
         of_piece_(std::move(of_piece)),
         nothing_(std::move(nothing)),
-        held_BS_(at::zeros({nothing_.size(0), 0},
-                           at::TensorOptions(at::kFloat).device(codec.device()))),
+        held_BS_(
+            at::zeros({nothing_.size(0), 0}, at::TensorOptions(at::kFloat).device(codec.device()))),
         mark_(codec, StreamMark::Pushes::kAudio, nothing_.size(0)) {}
 
   at::Tensor push(const at::Tensor& audio_BS) override {
@@ -310,6 +310,17 @@ Config read_codec_keys(const Config& foreign, const std::string& model_type,
     found[key] = value;
   }
   return found;
+}
+
+Config write_codec_keys(const Config& options, const std::string& model_type,
+                        const std::string& architecture) {
+  Config foreign = Config::map();
+  foreign["architectures"] = Config::list({Config::scalar(architecture, true)});
+  foreign["model_type"] = Config::scalar(model_type, true);
+  for (const auto& [key, value] : options.entries()) {
+    if (key != "path" && key != "num_codebooks" && !value.is_null()) foreign[key] = value;
+  }
+  return foreign;
 }
 
 }  // namespace s2s

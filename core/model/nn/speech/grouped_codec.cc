@@ -92,7 +92,8 @@ class GroupedEncoderStream final : public CodecEncoderStream {
 
   /// The groups that are complete. The rest waits.
   at::Tensor complete(const at::Tensor& codes_BKT) {
-    const at::Tensor codes = rest_.defined() ? at::cat({rest_.to(codes_BKT.device()), codes_BKT}, 2) : codes_BKT;
+    const at::Tensor codes =
+        rest_.defined() ? at::cat({rest_.to(codes_BKT.device()), codes_BKT}, 2) : codes_BKT;
     const int64_t ready = codes.size(2) / n_ * n_;
     rest_ = codes.narrow(2, ready, codes.size(2) - ready).clone();
     return grouped(codes.narrow(2, 0, ready).contiguous(), n_);
