@@ -29,11 +29,47 @@ PointwiseLayer::~PointwiseLayer() = default;
 
 Elu::~Elu() = default;
 
-at::Tensor Elu::push(const at::Tensor& x_BCT, StreamState&, bool) const { return at::elu(x_BCT); }
+namespace {
 
+using WriteOfPart = std::function<void(const at::Tensor& x_BCT, at::Tensor& out_BCT)>;
+
+/// Calls `write` for a few positions at a time, so that they stay in the cache when it passes over
+/// them several times.
+void write_in_parts(const at::Tensor& x_BCT, const at::Tensor& out_BCT, const WriteOfPart& write) {
+  constexpr int64_t kNumbers = 16384;
+  const int64_t positions = x_BCT.size(2);
+  const int64_t count =
+      std::max(kNumbers / std::max(x_BCT.size(0) * x_BCT.size(1), int64_t{1}), int64_t{1});
+  at::parallel_for(0, (positions + count - 1) / count, 1, [&](int64_t first, int64_t last) {
+    const at::NoGradGuard no_grad;  // of this thread
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t size = std::min(count, positions - i * count);
+      at::Tensor out = out_BCT.narrow(2, i * count, size);
+      write(x_BCT.narrow(2, i * count, size), out);
+    }
+  });
+}
+
+/// What a layer that only writes returns.
+at::Tensor written(const PointwiseLayer& layer, const at::Tensor& x_BCT) {
+  const at::Tensor out_BCT = new_channels_last(x_BCT, x_BCT.size(1), x_BCT.size(2));
+  layer.write(x_BCT, out_BCT);
+  return out_BCT;
+}
+
+}  // namespace
+
+at::Tensor Elu::push(const at::Tensor& x_BCT, StreamState&, bool) const {
+  return uses_channels_last(x_BCT) ? written(*this, x_BCT) : at::elu(x_BCT);
+}
+
+/// at::elu computes one number after the other. Where x is negative, expm1(x) is the larger one.
 void Elu::write(const at::Tensor& x_BCT, const at::Tensor& out_BCT) const {
-  at::Tensor out = out_BCT;
-  at::elu_out(out, x_BCT);
+  write_in_parts(x_BCT, out_BCT, [](const at::Tensor& part_BCT, at::Tensor& out) {
+    at::clamp_max_out(out, part_BCT, 0);
+    out.expm1_();
+    at::maximum_out(out, out, part_BCT);
+  });
 }
 
 Snake::Snake(int64_t channels, const WeightForm& form)
@@ -44,32 +80,18 @@ Snake::Snake(int64_t channels, const WeightForm& form)
 Snake::~Snake() = default;
 
 at::Tensor Snake::push(const at::Tensor& x_BCT, StreamState&, bool) const {
-  if (uses_channels_last(x_BCT)) {
-    const at::Tensor out_BCT = new_channels_last(x_BCT, x_BCT.size(1), x_BCT.size(2));
-    write(x_BCT, out_BCT);
-    return out_BCT;
-  }
+  if (uses_channels_last(x_BCT)) return written(*this, x_BCT);
   const at::Tensor alpha_1C1 = alpha_.value();
   return x_BCT + (alpha_1C1 + 1e-9).reciprocal() * (alpha_1C1 * x_BCT).sin().square();
 }
 
-/// The passes over a few positions stay in the cache.
 void Snake::write(const at::Tensor& x_BCT, const at::Tensor& out_BCT) const {
-  constexpr int64_t kNumbers = 16384;
   const at::Tensor alpha_1C1 = alpha_.value().detach();
   const at::Tensor scale_1C1 = (alpha_1C1 + 1e-9).reciprocal();
-  const int64_t positions = x_BCT.size(2);
-  const int64_t count = std::max(kNumbers / (x_BCT.size(0) * x_BCT.size(1)), int64_t{1});
-  at::parallel_for(0, (positions + count - 1) / count, 1, [&](int64_t first, int64_t last) {
-    const at::NoGradGuard no_grad;  // of this thread
-    for (int64_t i = first; i < last; ++i) {
-      const int64_t size = std::min(count, positions - i * count);
-      const at::Tensor part = x_BCT.narrow(2, i * count, size);
-      at::Tensor out = out_BCT.narrow(2, i * count, size);
-      at::Tensor wave = part * alpha_1C1;
-      wave.sin_();
-      at::addcmul_out(out, part, wave.mul_(wave), scale_1C1);
-    }
+  write_in_parts(x_BCT, out_BCT, [&](const at::Tensor& part_BCT, at::Tensor& out) {
+    at::Tensor wave = part_BCT * alpha_1C1;
+    wave.sin_();
+    at::addcmul_out(out, part_BCT, wave.mul_(wave), scale_1C1);
   });
 }
 

@@ -41,7 +41,10 @@ at::Tensor FrameCodec::frames_of(const at::Tensor& lengths_B) const {
   return at::floor_divide(lengths_B + (frame - 1), frame);
 }
 
-at::Device FrameCodec::device() { return named_buffers().front().tensor->device(); }
+at::Device FrameCodec::device() {
+  const std::vector<NamedTensor> buffers = named_buffers();
+  return (buffers.empty() ? named_parameters() : buffers).front().tensor->device();
+}
 
 at::Tensor FrameCodec::encode_in_pieces(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                                         const EncodePiece& of_piece) const {
