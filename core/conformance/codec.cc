@@ -4,12 +4,14 @@
 #include <ATen/core/grad_mode.h>
 
 #include "answers.h"
+#include "s2s/error.h"
 #include "weights/shape_text.h"
 
 namespace s2s::conformance {
 namespace {
 
 constexpr int64_t kFrames = 11;
+constexpr const char* kStreamState = "codec/stream-state";
 
 /// Two tones of changing loudness. The second row ends in the middle of a frame.
 struct Audio {
@@ -41,36 +43,76 @@ void ask_codes(const CodecShape& shape, const at::Tensor& codes_BKT, const at::T
                 "codes beyond a row's length are not 0");
 }
 
+/// Pushes pieces and returns all outputs. After each piece, and after the end, a new stream that
+/// had the state before it has given the same, bit for bit, and goes on in place of the old one.
+/// `open(rows)` opens a stream.
+template <class Open>
+std::vector<at::Tensor> pushed(const Open& open, const std::vector<at::Tensor>& pieces,
+                               const std::string& verb, Questions& questions) {
+  const int64_t rows = pieces.front().size(0);
+  auto stream = open(rows);
+  std::vector<at::Tensor> outputs;
+  bool has_state = true, continues = true;
+  for (size_t i = 0; i <= pieces.size(); ++i) {
+    const auto step = [&](auto& of) {
+      return i < pieces.size() ? of.push(pieces[i]) : of.finish();
+    };
+    TensorMap saved;
+    try {
+      if (has_state) saved = stream->state();
+    } catch (const Error& error) {
+      if (error.id() != kStreamState) throw;
+      has_state = false;  // the stream cannot be saved
+    }
+    outputs.push_back(step(*stream));
+    if (!has_state) continue;
+    auto restored = open(rows);
+    restored->restore(saved);
+    continues = continues && step(*restored).equal(outputs.back());
+    if (continues) stream = std::move(restored);
+    if (i > 0) continue;
+    bool refuses = false;
+    try {
+      open(rows + 1)->restore(saved);
+    } catch (const Error& error) {
+      refuses = error.id() == kStreamState;
+    }
+    questions.ask(refuses, verb + " streams do not refuse the state of another batch size with [" +
+                               kStreamState + "]");
+  }
+  questions.ask(continues, "a stream that is restored goes on " + verb + " in another way");
+  return outputs;
+}
+
 void ask_decoding(Codec& codec, const at::Tensor& codes_BKT, Questions& questions) {
   const at::Tensor audio_BS = codec.decode(codes_BKT);
   const int64_t samples = codes_BKT.size(2) * codec.shape().samples_per_frame;
   questions.ask(audio_BS.sizes() == at::IntArrayRef({codes_BKT.size(0), samples}),
                 "decoded audio is " + shape_text(audio_BS) + ", not [B, T * samples_per_frame]");
-  const auto stream = codec.open_stream(codes_BKT.size(0));
   std::vector<at::Tensor> pieces;
   for (const auto& [begin, end] : {std::pair{0, 1}, {1, 2}, {2, 6}, {6, 11}}) {
-    pieces.push_back(stream->push(codes_BKT.slice(2, begin, end)));
+    pieces.push_back(codes_BKT.slice(2, begin, end));
   }
-  pieces.push_back(stream->finish());
-  questions.ask(close(at::cat(pieces, 1), audio_BS),
+  const auto open = [&](int64_t rows) { return codec.open_stream(rows); };
+  questions.ask(close(at::cat(pushed(open, pieces, "decoding", questions), 1), audio_BS),
                 "decoding as a stream differs from decoding all frames at once");
 }
 
 /// Pieces of all lengths, of one sample too.
 void ask_listening(Codec& codec, const at::Tensor& audio_BS, Questions& questions) {
-  const auto stream = codec.open_encoder_stream(audio_BS.size(0));
-  if (stream == nullptr) return;  // it encodes whole recordings only
+  const auto open = [&](int64_t rows) { return codec.open_encoder_stream(rows); };
+  if (open(audio_BS.size(0)) == nullptr) return;  // it encodes whole recordings only
   const int64_t frame = codec.shape().samples_per_frame, cut = audio_BS.size(1) - frame / 3;
   std::vector<at::Tensor> pieces;
   int64_t begin = 0;
   for (const int64_t end :
        {int64_t{1}, frame / 2, 2 * frame, 2 * frame + frame / 5, 7 * frame, cut}) {
-    pieces.push_back(stream->push(audio_BS.slice(1, begin, end)));
+    pieces.push_back(audio_BS.slice(1, begin, end));
     begin = end;
   }
-  pieces.push_back(stream->finish());
   const at::Tensor lengths_B = at::full({audio_BS.size(0)}, cut, at::kLong);
-  questions.ask(at::cat(pieces, 2).equal(codec.encode(audio_BS.slice(1, 0, cut), lengths_B).first),
+  const at::Tensor codes_BKT = at::cat(pushed(open, pieces, "encoding", questions), 2);
+  questions.ask(codes_BKT.equal(codec.encode(audio_BS.slice(1, 0, cut), lengths_B).first),
                 "encoding as a stream differs from encoding all samples at once");
 }
 

@@ -2,7 +2,7 @@
 weights and threads. Prints the ratios ours / transformers, and how long ours takes for 80 ms.
 
     python tests/benchmark/codec_bench.py --ours build/bin/codec_bench [--threads 2] [--pairs 3]
-        [--seconds 10] [--codecs mimi encodec dac]
+        [--seconds 10] [--codecs mimi encodec dac] [--processor-time]
 """
 
 import argparse
@@ -34,7 +34,7 @@ def made(name):
     return model.eval()
 
 
-def measure(folder: str, name: str, seconds: float, rounds: int) -> None:
+def measure(folder: str, name: str, seconds: float, rounds: int, now) -> None:
     import torch
     from transformers import AutoModel
 
@@ -54,9 +54,9 @@ def measure(folder: str, name: str, seconds: float, rounds: int) -> None:
             work()
             times = []
             for _ in range(rounds):
-                begin = time.perf_counter()
+                begin = now()
                 work()
-                times.append(time.perf_counter() - begin)
+                times.append(now() - begin)
             return statistics.median(times)
 
         print(json.dumps({"encode_s": median(encode), "decode_s": median(decode)}))
@@ -67,6 +67,9 @@ def compare(args, name: str, folder: str) -> None:
     theirs = [sys.executable, __file__, "--measure", folder, name, "--seconds", str(args.seconds),
               "--rounds", str(args.rounds)]
     ours = [args.ours, name, folder, str(args.seconds), str(args.rounds)]
+    if args.processor_time:
+        theirs.append("--processor-time")
+        ours.append("processor")
     ratios, frames = {"encode_s": [], "decode_s": []}, []
     for _ in range(args.pairs):
         runs = [json.loads(subprocess.check_output(command, env=env, stderr=subprocess.DEVNULL)
@@ -89,10 +92,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--codecs", nargs="+", default=["mimi", "encodec", "dac"])
+    parser.add_argument("--processor-time", action="store_true",
+                        help="of one thread, where other programs run")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.measure:
-        return measure(*args.measure, args.seconds, args.rounds)
+        return measure(*args.measure, args.seconds, args.rounds,
+                       time.process_time if args.processor_time else time.perf_counter)
     for name in args.codecs:
         with tempfile.TemporaryDirectory() as folder:
             made(name).save_pretrained(folder)

@@ -42,7 +42,7 @@ class LooksAhead : public Backbone {
   Backbone& good_;
 };
 
-/// A good codec whose streams forget their end.
+/// A good codec whose streams forget their end, and what is restored.
 class ForgetsItsEnd : public Codec {
  public:
   explicit ForgetsItsEnd(Codec& good) : good_(good) { register_block("", good); }
@@ -58,6 +58,8 @@ class ForgetsItsEnd : public Codec {
       std::unique_ptr<CodecStream> good;
       at::Tensor push(const at::Tensor& codes_BKT) override { return good->push(codes_BKT - 1); }
       at::Tensor finish() override { return good->finish().slice(1, 0, 0); }
+      TensorMap state() const override { return good->state(); }
+      void restore(const TensorMap&) override {}
     };
     auto stream = std::make_unique<Stream>();
     stream->good = good_.open_stream(batch_size);
@@ -117,6 +119,8 @@ TEST_CASE("a codec whose stream loses its end is told so") {
   bad.fit([&] { return given++ < 3 ? at::randn({32000}) * 0.1 : at::Tensor(); });
   const auto answers = broken_promises(bad);
   CHECK(says(answers, "decoding as a stream differs from decoding all frames at once"));
+  CHECK(says(answers, "a stream that is restored goes on decoding in another way"));
+  CHECK(says(answers, "decoding streams do not refuse the state of another batch size"));
   CHECK(says(answers, "codes beyond a row's length are not 0"));
 }
 

@@ -35,25 +35,23 @@ struct Codebooks {
   }
 };
 
-TrainedModel trained_codec(Codebooks& books) {
+TrainedModel trained_codec(Codebooks& books, const std::string& keys) {
   TrainedModel trained;
   trained.name = "codec";
-  trained.make = [](const Registries& registries) {
-    return make_codec_model(registries, R"("quantizer_dropout": 0.5)");
+  trained.make = [keys](const Registries& registries) {
+    return make_codec_model(registries, keys);
   };
   for (int64_t i = 0; i < 4 * kLayoutSteps; ++i) trained.batches.push_back(codec_batch(i + 1));
   trained.validate = [&books](Model& model) { books.take(model); };
   return trained;
 }
 
-}  // namespace
-
-TEST_CASE("a codec trains ten steps on several ranks with the numbers of one process") {
+void check_layouts(const std::string& keys) {
   BuiltPlugins plugins;
   load(plugins);
   plugins.registries().get<Model>("codec");
   Codebooks books;
-  const TrainedModel trained = trained_codec(books);
+  const TrainedModel trained = trained_codec(books, keys);
   Reference reference(plugins.registries(), trained);
   std::map<int64_t, TensorMap> expected_books;  // by the batches of a step
   for (const RunLayout& run :
@@ -76,4 +74,14 @@ TEST_CASE("a codec trains ten steps on several ranks with the numbers of one pro
       }
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("a codec trains ten steps on several ranks with the numbers of one process") {
+  check_layouts(R"("quantizer_dropout": 0.5)");
+}
+
+TEST_CASE("so does one with scalar levels") {
+  check_layouts(R"("quantizer": "fsq", "levels": [4, 3, 3, 2], "codebook_size": null)");
 }

@@ -124,6 +124,34 @@ TEST_CASE("audio of any length has the codes that it has in a batch with longer 
   }
 }
 
+TEST_CASE("a stream refuses a state that is not its own") {
+  Host host;
+  const auto codec = host.make_tiny("encodec", "");
+  const auto wider = host.make_tiny("encodec", R"("compress": 1)");
+  const auto saved = codec->open_stream(2)->state();
+  const auto problem_of = [](auto& stream, const TensorMap& state) {
+    try {
+      stream.restore(state);
+    } catch (const Error& error) {
+      return "[" + error.id() + "] " + error.what();
+    }
+    return std::string();
+  };
+  const std::string id = "[codec/stream-state]";
+  CHECK(problem_of(*codec->open_stream(2), saved).empty());
+  CHECK(contains(problem_of(*wider->open_stream(2), saved), id));
+  CHECK(contains(problem_of(*wider->open_stream(2), saved), "is of another codec"));
+  CHECK(contains(problem_of(*codec->open_stream(3), saved), "is of batch size 2"));
+  CHECK(contains(problem_of(*codec->open_encoder_stream(2), saved), "a stream that encodes"));
+  CHECK(contains(problem_of(*codec->open_stream(2), {}), "is of no stream"));
+  TensorMap changed = saved;
+  changed["decoder.layers.99#0"] = at::zeros({2, 3, 4});
+  CHECK(contains(problem_of(*codec->open_stream(2), changed), "'decoder.layers.99#0'"));
+  changed = saved;
+  changed.erase("counts");
+  CHECK(contains(problem_of(*codec->open_stream(2), changed), "has no tensor 'counts'"));
+}
+
 TEST_CASE("encodec reads both spellings of the weight norm, and books by bandwidth") {
   Host host;
   Folder folder("hf_encodec_causal");

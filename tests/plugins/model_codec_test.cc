@@ -13,6 +13,7 @@
 #include "plugins/codec/codec_fixture.h"
 #include "s2s/conformance.h"
 #include "s2s/error.h"
+#include "s2s/nn/scalar_groups.h"
 #include "weights/safetensors.h"
 
 using namespace s2s;
@@ -62,6 +63,40 @@ double gradient_of(Model& model, const std::string& prefix) {
 }
 
 constexpr const char* kNoDiscriminator = R"("discriminator": {})";
+constexpr const char* kScalar =
+    R"("quantizer": "fsq", "levels": [4, 3, 3, 2], "codebook_size": null)";
+
+/// Compares the codec with what the codec plugin `encodec` makes of its export, which is returned.
+TensorMap check_export(Fixture& fixture, Model& model) {
+  model.train(false);
+  const auto& foreign = *find_capability<HasForeignClass>(model);
+  const NameMap names = model.checkpoint_names();
+  TensorMap exported;
+  std::vector<NamedTensor> all = model.named_parameters();
+  for (NamedTensor& buffer : model.named_buffers()) {
+    if (buffer.persistent) all.push_back(std::move(buffer));
+  }
+  for (const NamedTensor& tensor : all) {
+    if (!foreign.is_exported(tensor.name)) continue;
+    exported[*names.to_theirs(tensor.name)] = tensor.tensor->detach();
+  }
+  TemporaryFolder folder;
+  write_safetensors(folder / "model.safetensors", exported);
+  folder.write("config.json", config_json(foreign.hf_config()).dump());
+  const auto encodec = fixture.plugins.create<Codec>(
+      parse_json(R"({"name": "encodec", "path": ")" + folder.path().string() + "\"}", "codec"));
+  encodec->materialize(at::kCPU, at::kFloat, 0);
+  Codec& codec = find_capability<HasCodec>(model)->codec();
+  CHECK(encodec->shape().num_codebooks == codec.shape().num_codebooks);
+  CHECK(encodec->shape().codebook_size == codec.shape().codebook_size);
+  const Batch batch = codec_batch(1, 403);
+  const auto theirs = encodec->encode(batch.target_audio_BS, batch.target_audio_lens_B);
+  const auto ours = codec.encode(batch.target_audio_BS, batch.target_audio_lens_B);
+  CHECK(theirs.first.equal(ours.first));
+  CHECK(theirs.second.equal(ours.second));
+  CHECK(at::allclose(encodec->decode(theirs.first), codec.decode(ours.first)));
+  return exported;
+}
 
 }  // namespace
 
@@ -70,7 +105,8 @@ TEST_CASE("the model that trains a codec keeps what models and codecs promise") 
   for (const std::string keys :
        {"", R"("pad_mode": "constant", "num_codebooks": 3, "quantizer_dropout": 0)",
         R"("discriminator": {"loss_type": "hinge", "feature_loss_type": "absolute",
-            "window_lengths": [128, 256], "stft_bands": [0, 0.5, 1], "stft_channels": 2})"}) {
+            "window_lengths": [128, 256], "stft_bands": [0, 0.5, 1], "stft_channels": 2})",
+        kScalar}) {
     CAPTURE(keys);
     const auto model = fixture.model(keys);
     for (const std::string& answer : conformance::broken_promises(*model, codec_batch(1))) {
@@ -213,33 +249,33 @@ TEST_CASE("encodec reads what is exported, and computes the same") {
   Fixture fixture;
   const auto model = fixture.model();
   for (int64_t step = 0; step < 3; ++step) loss_of(*model, step, step);
-  model->train(false);
-  const auto& foreign = *find_capability<HasForeignClass>(*model);
-  const NameMap names = model->checkpoint_names();
-  TensorMap exported;
-  std::vector<NamedTensor> all = model->named_parameters();
-  for (NamedTensor& buffer : model->named_buffers()) {
-    if (buffer.persistent) all.push_back(std::move(buffer));
-  }
-  for (const NamedTensor& tensor : all) {
-    if (!foreign.is_exported(tensor.name)) continue;
-    exported[*names.to_theirs(tensor.name)] = tensor.tensor->detach();
-  }
-  CHECK(exported.count("quantizer.layers.0.codebook.embed_avg") == 1);
-  TemporaryFolder folder;
-  write_safetensors(folder / "model.safetensors", exported);
-  folder.write("config.json", config_json(foreign.hf_config()).dump());
-  const auto encodec = fixture.plugins.create<Codec>(
-      parse_json(R"({"name": "encodec", "path": ")" + folder.path().string() + "\"}", "codec"));
-  encodec->materialize(at::kCPU, at::kFloat, 0);
-  Codec& codec = find_capability<HasCodec>(*model)->codec();
-  CHECK(encodec->shape().num_codebooks == codec.shape().num_codebooks);
-  const Batch batch = codec_batch(1, 403);
-  const auto theirs = encodec->encode(batch.target_audio_BS, batch.target_audio_lens_B);
-  const auto ours = codec.encode(batch.target_audio_BS, batch.target_audio_lens_B);
-  CHECK(theirs.first.equal(ours.first));
-  CHECK(theirs.second.equal(ours.second));
-  CHECK(at::allclose(encodec->decode(theirs.first), codec.decode(ours.first)));
+  CHECK(check_export(fixture, *model).count("quantizer.layers.0.codebook.embed_avg") == 1);
+}
+
+TEST_CASE("scalar levels: gradients go through, codes are NeMo's, encodec reads the export") {
+  Fixture fixture;
+  const auto model = fixture.model(std::string(kScalar) + ", " + kNoDiscriminator);
+  const LossTerms terms = loss_of(*model, 1);
+  terms.total.backward();
+  CHECK(gradient_of(*model, "codec.encoder") > 0);
+  CHECK(terms.parts.count("commit_loss") == 0);
+  CHECK(terms.parts.at("perplexity").item<double>() > 1);
+  // FiniteScalarQuantizer(num_levels=[8, 5]) of NeMo 3.0.0: its codes, dequantized.
+  const ScalarGroups groups(2, {8, 5});
+  const at::Tensor latents_1DT =
+      at::tensor({-3.F, -0.4F, 0.F, 0.3F, 5.F}).repeat({4, 1}).unsqueeze(0).set_requires_grad(true);
+  const at::Tensor codes_1KT = groups.encode(latents_1DT);
+  CHECK(codes_1KT[0][0].equal(at::tensor({0, 11, 20, 29, 39}, at::kLong)));
+  CHECK(codes_1KT[0][1].equal(codes_1KT[0][0]));
+  const at::Tensor quantized_1DT = groups.quantize(latents_1DT);
+  CHECK(at::allclose(quantized_1DT, groups.decode(codes_1KT)));
+  CHECK(at::allclose(quantized_1DT[0][0], at::tensor({-1.F, -0.25F, 0.F, 0.25F, 0.75F})));
+  quantized_1DT.sum().backward();
+  CHECK(latents_1DT.grad().gt(0).all().item<bool>());
+
+  const Config config = find_capability<HasForeignClass>(*model)->hf_config();
+  CHECK(config.find("model_type")->text() == "encodec_fsq");
+  check_export(fixture, *model);
 }
 
 TEST_CASE("options of a codec that do not fit together are refused, with a next step") {
@@ -247,6 +283,10 @@ TEST_CASE("options of a codec that do not fit together are refused, with a next 
   const std::pair<const char*, const char*> cases[] = {
       {R"("upsampling_ratios": [])", "at least one ratio"},
       {R"("compress": 3)", "a divisor of num_filters"},
+      {R"("levels": [8, 5])", "quantizer: fsq"},
+      {R"("quantizer": "fsq")", "such as [8, 5, 5, 5]"},
+      {R"("quantizer": "fsq", "levels": [8, 5, 5], "codebook_size": null)", "hidden_size: 6"},
+      {R"("quantizer": "fsq", "levels": [8, 5, 5, 5])", "no other codebook_size"},
       {R"("mel_loss_dims": [8])", "one for each of window_lengths"},
       {R"("window_lengths": [])", "at least one window"},
       {R"("discriminator": {}, "mel_loss_l1_scale": 0, "stft_loss_scale": 0,
@@ -266,19 +306,25 @@ TEST_CASE("options of a codec that do not fit together are refused, with a next 
   CHECK(fixture.message_of("") == "no error");
 }
 
-TEST_CASE("codebooks that transformers refuses make a warning") {
+TEST_CASE("codes that transformers refuses make a warning") {
   Fixture fixture;
-  for (const int64_t size : {8, 10}) {
+  const auto warnings_of = [&](const std::string& keys) {
     Config node = parse_json(fixture.plugins.registries().get<Model>("codec").tiny, "model");
     node["name"] = Config::scalar("codec");
-    node["codebook_size"] = Config::scalar(std::to_string(size));
+    const Config changed = parse_json(keys, "model");
+    for (const auto& [key, value] : changed.entries()) node[key] = value;
     std::string warnings;
     ModelContext context;
     context.path = "model";
     context.warn = [&](const std::string& message) { warnings += message; };
     fixture.plugins.create<Model>(node, context);
-    CHECK(contains(warnings, "[codec/training-export] model.codebook_size: 10") == (size == 10));
-  }
+    return warnings;
+  };
+  CHECK(warnings_of(R"({"codebook_size": 8})").empty());
+  CHECK(contains(warnings_of(R"({"codebook_size": 10})"),
+                 "[codec/training-export] model.codebook_size: 10"));
+  CHECK(contains(warnings_of("{" + std::string(kScalar) + "}"),
+                 "[codec/training-export] model.quantizer"));
 }
 
 TEST_CASE("a batch without the agent's audio is refused") {

@@ -63,14 +63,7 @@ Config dac_from_hf(const Config& foreign) {
 }
 
 Config dac_to_hf(const DacOptions& options) {
-  Config foreign = Config::map();
-  foreign["architectures"] = Config::list({Config::scalar("DacModel", true)});
-  foreign["model_type"] = Config::scalar("dac", true);
-  const Config all = write_options(options);
-  for (const auto& [key, value] : all.entries()) {
-    if (key != "path" && key != "num_codebooks" && !value.is_null()) foreign[key] = value;
-  }
-  return foreign;
+  return write_codec_keys(write_options(options), "dac", "DacModel");
 }
 
 }  // namespace s2s::dac

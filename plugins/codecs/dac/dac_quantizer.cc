@@ -12,7 +12,7 @@ at::Tensor direction(const at::Tensor& x_ND) {
 }
 
 at::Tensor projected(const at::Tensor& x_BCT, const StoredWeight& weight) {
-  return at::conv1d(x_BCT, weight.value(), weight.bias);
+  return weight.product(x_BCT.transpose(1, 2)).transpose(1, 2);
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ Encodec::Encodec(const EncodecOptions& options, std::string weights_path)
       weights_path_(std::move(weights_path)),
       encoder_("layers."),
       decoder_("layers."),
-      books_VD_(static_cast<size_t>(options.stored_books())) {
+      books_VD_(options.is_scalar() ? 0 : static_cast<size_t>(options.stored_books())) {
+  if (options.is_scalar()) scalar_.emplace(options.stored_books(), options.scalar_levels);
   add_seanet_encoder(encoder_, options.seanet());
   add_seanet_decoder(decoder_, options.seanet());
   register_block("encoder", encoder_);
@@ -75,6 +76,7 @@ at::Tensor Encodec::latents(const at::Tensor& audio_BCS, StreamState& state, boo
 }
 
 at::Tensor Encodec::codes_of(const at::Tensor& latents_BHT, int64_t books) const {
+  if (scalar_) return scalar_->encode(latents_BHT);
   return residual_codes(latents_BHT.transpose(1, 2), entries(books), EntryDistance::kProductFirst)
       .transpose(1, 2);
 }
@@ -85,12 +87,16 @@ at::Tensor Encodec::encode_piece(const at::Tensor& audio_BS, StreamState& state,
   return codes_of(latents(audio_BCS, state, is_last), options_.books());
 }
 
+at::Tensor Encodec::quantized(const at::Tensor& codes_BKT) const {
+  if (scalar_) return scalar_->decode(codes_BKT);
+  if (codes_BKT.size(2) == 0) {
+    return at::zeros({codes_BKT.size(0), options_.hidden_size, 0}, books_VD_[0].options());
+  }
+  return sum_of_entries(codes_BKT.transpose(1, 2), entries(codes_BKT.size(1))).transpose(1, 2);
+}
+
 at::Tensor Encodec::decoded(const at::Tensor& codes_BKT, StreamState& state, bool is_last) const {
-  const at::Tensor sum_BTD =
-      codes_BKT.size(2) == 0
-          ? at::zeros({codes_BKT.size(0), 0, options_.hidden_size}, books_VD_[0].options())
-          : sum_of_entries(codes_BKT.transpose(1, 2), entries(codes_BKT.size(1)));
-  return decoder_.push(sum_BTD.transpose(1, 2), state, is_last);
+  return decoder_.push(quantized(codes_BKT), state, is_last);
 }
 
 at::Tensor Encodec::decode_piece(const at::Tensor& codes_BKT, StreamState& state,
@@ -178,7 +184,7 @@ at::Tensor Encodec::decode(const at::Tensor& codes_BKT) {
   if (!options_.needs_whole()) return FrameCodec::decode(codes_BKT);
   const at::NoGradGuard no_grad;
   const int64_t chunk = options_.chunk_samples(), frames = codes_BKT.size(2);
-  if (frames == 0) return at::zeros({codes_BKT.size(0), 0}, books_VD_[0].options());
+  if (frames == 0) return at::zeros({codes_BKT.size(0), 0}, device());
   const at::Tensor audio_BS =
       from_chunks(codes_BKT, chunk == 0 ? frames : covering(chunk, options_.hop()), {}).mean(1);
   const int64_t samples = frames * options_.hop();
@@ -236,8 +242,7 @@ std::map<std::string, at::Tensor> Encodec::reference_outputs(
     }
   }
   out["latents"] = chunks.latents_BHT;
-  out["quantized"] =
-      sum_of_entries(codes_BKT.transpose(1, 2), entries(codes_BKT.size(1))).transpose(1, 2);
+  out["quantized"] = quantized(codes_BKT);
   out["chunk_frames"] = at::full({}, chunks.chunk_frames, at::kLong);
   if (scales_BN.defined()) out["scales"] = scales_BN;
   if (inputs.count("lengths") != 0) out["lengths"] = frames_of(inputs.at("lengths"));

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "encodec_options.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/frame_codec.h"
+#include "s2s/nn/scalar_groups.h"
 
 namespace s2s::encodec {
 
@@ -54,6 +56,8 @@ class Encodec : public FrameCodec, public RunsReferences {
   };
   at::Tensor latents(const at::Tensor& audio_BCS, StreamState& state, bool is_last) const;
   at::Tensor codes_of(const at::Tensor& latents_BHT, int64_t books) const;
+  /// codes [B, K, T] -> what the decoder gets, [B, H, T].
+  at::Tensor quantized(const at::Tensor& codes_BKT) const;
   Chunks in_chunks(const at::Tensor& audio_BCS, int64_t books) const;
   /// `scales_BN`: of the chunks, or undefined. -> [B, C, S].
   at::Tensor from_chunks(const at::Tensor& codes_BKT, int64_t chunk_frames,
@@ -64,7 +68,8 @@ class Encodec : public FrameCodec, public RunsReferences {
   EncodecOptions options_;
   std::string weights_path_;
   AudioStack encoder_, decoder_;
-  std::vector<at::Tensor> books_VD_;
+  std::vector<at::Tensor> books_VD_;    // of residual quantization
+  std::optional<ScalarGroups> scalar_;  // instead of them
 };
 
 }  // namespace s2s::encodec

@@ -8,6 +8,12 @@
 #include "s2s/nn/frame_codec.h"
 
 namespace s2s::encodec {
+namespace {
+
+constexpr const char* kScalarType = "encodec_fsq";
+constexpr size_t kMostLevels = 7;  // whose product is a number
+
+}  // namespace
 
 void EncodecOptions::visit(OptionVisitor& v) {
   v("path", path,
@@ -42,6 +48,9 @@ void EncodecOptions::visit(OptionVisitor& v) {
     "share of a transposed convolution's overlap that is cut at the end", between(0, 1));
   v("codebook_size", codebook_size, "codes of a codebook", at_least(2));
   v("codebook_dim", codebook_dim, "width of a codebook's entries; null: hidden_size", at_least(1));
+  v("scalar_levels", scalar_levels,
+    "of an export of model.type codec: levels of the numbers of a code; empty: codebooks",
+    between(2, 256));
   v("use_conv_shortcut", use_conv_shortcut, "residual blocks have a convolution as shortcut");
 }
 
@@ -51,10 +60,14 @@ int64_t EncodecOptions::books_of(double kbits_per_s) const {
   return std::max(int64_t{1}, static_cast<int64_t>(std::floor(1000 * kbits_per_s / bits)));
 }
 
-int64_t EncodecOptions::stored_books() const { return books_of(target_bandwidths.back()); }
+int64_t EncodecOptions::stored_books() const {
+  if (is_scalar()) return hidden_size / static_cast<int64_t>(scalar_levels.size());
+  return books_of(target_bandwidths.back());
+}
 
 int64_t EncodecOptions::books() const {
   if (num_codebooks) return *num_codebooks;
+  if (is_scalar()) return stored_books();
   return books_of(bandwidth.value_or(target_bandwidths.front()));
 }
 
@@ -72,22 +85,13 @@ bool EncodecOptions::needs_whole() const {
 }
 
 SeanetSpec EncodecOptions::seanet() const {
-  return {.audio_channels = audio_channels,
-          .hidden_size = hidden_size,
-          .num_filters = num_filters,
-          .num_residual_layers = num_residual_layers,
-          .upsampling_ratios = upsampling_ratios,
-          .kernel_size = kernel_size,
-          .last_kernel_size = last_kernel_size,
-          .residual_kernel_size = residual_kernel_size,
-          .dilation_growth_rate = dilation_growth_rate,
-          .compress = compress,
-          .num_lstm_layers = num_lstm_layers,
-          .use_causal_conv = use_causal_conv,
-          .use_conv_shortcut = use_conv_shortcut,
-          .padding = edge_padding(pad_mode),
-          .trim_right_ratio = trim_right_ratio,
-          .norm = norm_type == "weight_norm" ? SeanetNorm::kWeight : SeanetNorm::kGroup};
+  SeanetSpec spec = seanet_sizes(*this);
+  spec.audio_channels = audio_channels;
+  spec.num_lstm_layers = num_lstm_layers;
+  spec.use_causal_conv = use_causal_conv;
+  spec.trim_right_ratio = trim_right_ratio;
+  spec.norm = norm_type == "weight_norm" ? SeanetNorm::kWeight : SeanetNorm::kGroup;
+  return spec;
 }
 
 void check(const EncodecOptions& options, const std::string& path) {
@@ -103,6 +107,17 @@ void check(const EncodecOptions& options, const std::string& path) {
   require(!options.bandwidth || std::find(bandwidths.begin(), bandwidths.end(),
                                           *options.bandwidth) != bandwidths.end(),
           "bandwidth must be one of target_bandwidths");
+  if (options.is_scalar()) {
+    require(options.scalar_levels.size() <= kMostLevels &&
+                options.hidden_size % static_cast<int64_t>(options.scalar_levels.size()) == 0,
+            "scalar_levels must have at most 7 entries, of a number that divides hidden_size");
+    findings.throw_if_any();
+    require(options.books() == options.stored_books(), "num_codebooks must be all " +
+                                                           std::to_string(options.stored_books()) +
+                                                           " of scalar_levels");
+    require(options.codebook_size == ScalarLevels(options.scalar_levels).codebook_size(),
+            "codebook_size must be the product of scalar_levels");
+  }
   require(options.books() <= options.stored_books(),
           "num_codebooks must be at most " + std::to_string(options.stored_books()) +
               ", the codebooks of the largest of target_bandwidths");
@@ -118,7 +133,10 @@ Config encodec_from_hf(const Config& foreign) {
   std::set<std::string> known;
   for (const OptionRow& row : list_options<EncodecOptions>()) known.insert(row.name);
   for (const char* const own : {"path", "num_codebooks", "bandwidth"}) known.erase(own);
-  return read_codec_keys(foreign, "encodec", known);
+  // An export with scalar levels has a type of its own, so that transformers refuses it.
+  const Config* const type = foreign.find("model_type");
+  const bool is_scalar = type != nullptr && type->is_scalar() && type->text() == kScalarType;
+  return read_codec_keys(foreign, is_scalar ? kScalarType : "encodec", known);
 }
 
 }  // namespace s2s::encodec

@@ -37,6 +37,7 @@ struct EncodecOptions {
   double trim_right_ratio = 1;
   int64_t codebook_size = 1024;
   std::optional<int64_t> codebook_dim;
+  std::vector<int64_t> scalar_levels;
   bool use_conv_shortcut = true;
 
   void visit(OptionVisitor& v);
@@ -44,6 +45,8 @@ struct EncodecOptions {
   int64_t hop() const { return seanet_hop(upsampling_ratios); }
   /// Codebooks of the weights: those of the largest bandwidth.
   int64_t stored_books() const;
+  /// Finite scalar quantization instead of codebooks.
+  bool is_scalar() const { return !scalar_levels.empty(); }
   /// Codebooks of a bandwidth in kbit/s.
   int64_t books_of(double kbits_per_s) const;
   /// The first books of each frame, which encode and decode use.

@@ -8,6 +8,7 @@
 
 #include "mel_fsq_errors.h"
 #include "phase_stream.h"
+#include "s2s/nn/codec_streams.h"
 #include "s2s/nn/mel.h"
 #include "s2s/nn/rows.h"
 
@@ -56,9 +57,9 @@ class MelInverse {
 /// Decodes frame by frame: tokens to log-mel to magnitudes to audio.
 class MelFsqStream final : public CodecStream {
  public:
-  MelFsqStream(const Framing& framing, const MelFsqOptions& options, const Quantizer& quantizer,
-               Statistics statistics, const at::Tensor& bank_FN, const at::Tensor& silence_K,
-               int64_t batch_size)
+  MelFsqStream(Codec& codec, const Framing& framing, const MelFsqOptions& options,
+               const Quantizer& quantizer, Statistics statistics, const at::Tensor& bank_FN,
+               const at::Tensor& silence_K, int64_t batch_size)
       : num_mels_(options.num_mels),
         quantizer_(quantizer),
         statistics_(std::move(statistics)),
@@ -66,7 +67,8 @@ class MelFsqStream final : public CodecStream {
         inverse_(bank_FN, kMelInverseIterations),
         phases_(framing, batch_size, options.decoder_iterations),
         window_power_(3.0 / 8 * static_cast<double>(framing.n_fft)),
-        batch_(batch_size) {}
+        batch_(batch_size),
+        mark_(codec, StreamMark::Pushes::kCodes, batch_size) {}
 
   at::Tensor push(const at::Tensor& codes_BKT) override {
     const at::NoGradGuard no_grad;
@@ -82,6 +84,13 @@ class MelFsqStream final : public CodecStream {
   at::Tensor finish() override {
     const at::NoGradGuard no_grad;
     return phases_.finish();
+  }
+
+  TensorMap state() const override { return mark_.on(phases_.state()); }
+
+  void restore(const TensorMap& state) override {
+    mark_.check(state, PhaseStream::state_names());
+    phases_.restore(state);
   }
 
  private:
@@ -111,6 +120,7 @@ class MelFsqStream final : public CodecStream {
   PhaseStream phases_;
   double window_power_;
   int64_t batch_;
+  StreamMark mark_;
 };
 
 MelBank bank_of(const Framing& framing, int64_t num_mels) {
@@ -183,10 +193,11 @@ at::Tensor MelFsq::log_mel_of(const at::Tensor& padded_BS, int64_t num_columns) 
 /// Keeps the samples that the windows of later frames cover.
 class MelFsq::EncoderStream final : public CodecEncoderStream {
  public:
-  EncoderStream(const MelFsq& codec, int64_t batch_size)
+  EncoderStream(MelFsq& codec, int64_t batch_size)
       : codec_(codec),
         batch_(batch_size),
-        held_BS_(at::zeros({batch_size, codec.framing_.padding}, codec.window_.options())) {}
+        held_BS_(at::zeros({batch_size, codec.framing_.padding}, codec.window_.options())),
+        mark_(codec, StreamMark::Pushes::kAudio, batch_size) {}
 
   at::Tensor push(const at::Tensor& audio_BS) override {
     const at::NoGradGuard no_grad;
@@ -202,6 +213,19 @@ class MelFsq::EncoderStream final : public CodecEncoderStream {
     held_BS_ =
         at::constant_pad_nd(held_BS_, {0, frames * frame - heard_ + codec_.framing_.padding});
     return codes(frames - encoded_);
+  }
+
+  TensorMap state() const override {
+    return mark_.on(
+        {{"held", held_BS_.clone()}, {"progress", at::tensor({heard_, encoded_}, at::kLong)}});
+  }
+
+  void restore(const TensorMap& state) override {
+    mark_.check(state, {"held", "progress"});
+    held_BS_ = state.at("held").to(held_BS_.options()).clone();
+    const std::vector<int64_t> progress = to_vector(state.at("progress"));
+    heard_ = progress.at(0);
+    encoded_ = progress.at(1);
   }
 
  private:
@@ -225,6 +249,7 @@ class MelFsq::EncoderStream final : public CodecEncoderStream {
   at::Tensor held_BS_;  // from the first window of the next frame on
   int64_t heard_ = 0;   // samples
   int64_t encoded_ = 0;
+  StreamMark mark_;
 };
 
 std::unique_ptr<CodecEncoderStream> MelFsq::open_encoder_stream(int64_t batch_size) {
@@ -250,8 +275,8 @@ at::Tensor MelFsq::decode(const at::Tensor& codes_BKT) {
 std::unique_ptr<CodecStream> MelFsq::open_stream(int64_t batch_size) {
   check_fitted();
   const Statistics on_cpu = {mean_F_.cpu(), std_F_.cpu(), order_F_.cpu()};
-  return std::make_unique<MelFsqStream>(framing_, options_, quantizer_, on_cpu, bank_FN_.cpu(),
-                                        silence_codes().cpu(), batch_size);
+  return std::make_unique<MelFsqStream>(*this, framing_, options_, quantizer_, on_cpu,
+                                        bank_FN_.cpu(), silence_codes().cpu(), batch_size);
 }
 
 at::Tensor MelFsq::silence_codes() {

@@ -1,6 +1,6 @@
 #include "phase_stream.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +14,13 @@ namespace {
 constexpr float kMomentum = 0.99F;
 constexpr float kMinWeight = 1e-3F;
 constexpr float kSmallestNorm = 1e-12F;
+
+constexpr const char* kProgress = "progress";  // whether a block is held, samples to drop
+constexpr const char* kCommitted = "committed";
+constexpr const char* kWeight = "committed_weight";
+constexpr const char* kMagnitudes = "magnitudes";
+constexpr const char* kSpectra = "spectra";
+constexpr const char* kAnalysed = "analysed";
 
 using Complex = c10::complex<float>;
 
@@ -58,6 +65,35 @@ at::Tensor PhaseStream::finish() {
   shift();
   holds_block_ = false;
   return at::cat({block_BS, emit(framing_.padding)}, 1);
+}
+
+TensorMap PhaseStream::state() const {
+  return {{kProgress, at::tensor({int64_t{holds_block_}, overhang_left_}, at::kLong)},
+          {kCommitted, at::tensor(committed_, at::kFloat)},
+          {kWeight, at::tensor(committed_weight_, at::kFloat)},
+          {kMagnitudes, magnitudes_BCN_.clone()},
+          {kSpectra, at::view_as_real(spectra_BCN_).clone()},
+          {kAnalysed, at::view_as_real(analysed_BCN_).clone()}};
+}
+
+void PhaseStream::restore(const TensorMap& state) {
+  const auto read = [&](const char* name, std::vector<float>& values) {
+    const at::Tensor saved = state.at(name).to(at::kCPU, at::kFloat).contiguous();
+    S2S_ASSERT(saved.numel() == static_cast<int64_t>(values.size()), "a state has these sizes");
+    std::copy_n(saved.const_data_ptr<float>(), values.size(), values.begin());
+  };
+  const at::Tensor progress = state.at(kProgress).cpu();
+  holds_block_ = progress[0].item<int64_t>() != 0;
+  overhang_left_ = progress[1].item<int64_t>();
+  read(kCommitted, committed_);
+  read(kWeight, committed_weight_);
+  magnitudes_BCN_.copy_(state.at(kMagnitudes));
+  at::view_as_real(spectra_BCN_).copy_(state.at(kSpectra));
+  at::view_as_real(analysed_BCN_).copy_(state.at(kAnalysed));
+}
+
+std::vector<std::string> PhaseStream::state_names() {
+  return {kProgress, kCommitted, kWeight, kMagnitudes, kSpectra, kAnalysed};
 }
 
 at::Tensor PhaseStream::synthesized(int64_t first, int64_t last) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mel_fsq_options.h"
+#include "s2s/nn/block.h"
 
 namespace s2s::mel_fsq {
 
@@ -24,6 +25,12 @@ class PhaseStream {
   at::Tensor push(const at::Tensor& magnitudes_BCN);
   /// Returns the remaining samples. In total, each block gives the samples of one block.
   at::Tensor finish();
+  /// What it remembers, by name: real numbers on the CPU.
+  TensorMap state() const;
+  /// Continues where `state` of a stream of the same sizes was taken.
+  void restore(const TensorMap& state);
+  /// The names of a state.
+  static std::vector<std::string> state_names();
 
  private:
   /// Two blocks; columns 0 .. C - 1 are the older one.

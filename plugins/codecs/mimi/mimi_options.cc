@@ -57,19 +57,10 @@ void MimiOptions::visit(OptionVisitor& v) {
 int64_t MimiOptions::hop() const { return seanet_hop(upsampling_ratios); }
 
 SeanetSpec MimiOptions::seanet() const {
-  return {.hidden_size = hidden_size,
-          .num_filters = num_filters,
-          .num_residual_layers = num_residual_layers,
-          .upsampling_ratios = upsampling_ratios,
-          .kernel_size = kernel_size,
-          .last_kernel_size = last_kernel_size,
-          .residual_kernel_size = residual_kernel_size,
-          .dilation_growth_rate = dilation_growth_rate,
-          .compress = compress,
-          .use_causal_conv = use_causal_conv,
-          .use_conv_shortcut = use_conv_shortcut,
-          .padding = edge_padding(pad_mode),
-          .trim_right_ratio = trim_right_ratio};
+  SeanetSpec spec = seanet_sizes(*this);
+  spec.use_causal_conv = use_causal_conv;
+  spec.trim_right_ratio = trim_right_ratio;
+  return spec;
 }
 
 int64_t MimiOptions::latent_stride() const {
@@ -166,14 +157,7 @@ Config mimi_from_hf(const Config& foreign) {
 }
 
 Config mimi_to_hf(const MimiOptions& options) {
-  Config foreign = Config::map();
-  foreign["architectures"] = Config::list({Config::scalar("MimiModel", true)});
-  foreign["model_type"] = Config::scalar("mimi", true);
-  const Config all = write_options(options);
-  for (const auto& [key, value] : all.entries()) {
-    if (key != "path" && key != "num_codebooks" && !value.is_null()) foreign[key] = value;
-  }
-  return foreign;
+  return write_codec_keys(write_options(options), "mimi", "MimiModel");
 }
 
 }  // namespace s2s::mimi

@@ -77,10 +77,10 @@ at::Tensor ResidualQuantizer::encode(const at::Tensor& latents_BHT, int64_t book
   if (latents_BHT.size(2) == 0) {
     return latents_BHT.new_empty({latents_BHT.size(0), books, 0}, at::kLong);
   }
-  const at::Tensor inner_BDT =
-      input_proj_ ? at::conv1d(latents_BHT, input_proj_->value()) : latents_BHT;
-  const int64_t batch = inner_BDT.size(0), frames = inner_BDT.size(2);
-  at::Tensor left_ND = inner_BDT.transpose(1, 2).reshape({batch * frames, -1});
+  const int64_t batch = latents_BHT.size(0), frames = latents_BHT.size(2);
+  const at::Tensor outer_BTH = latents_BHT.transpose(1, 2);
+  const at::Tensor inner_BTD = input_proj_ ? input_proj_->product(outer_BTH) : outer_BTH;
+  at::Tensor left_ND = inner_BTD.reshape({batch * frames, -1});
   std::vector<at::Tensor> codes;
   for (int64_t k = 0; k < books; ++k) {
     const Codebook& book = *books_[static_cast<size_t>(k)];
@@ -92,9 +92,8 @@ at::Tensor ResidualQuantizer::encode(const at::Tensor& latents_BHT, int64_t book
 }
 
 at::Tensor ResidualQuantizer::decode(const at::Tensor& codes_BKT) const {
-  const at::Tensor sum_BDT =
-      sum_of_entries(codes_BKT.transpose(1, 2), entries(codes_BKT.size(1))).transpose(1, 2);
-  return output_proj_ ? at::conv1d(sum_BDT, output_proj_->value()) : sum_BDT;
+  const at::Tensor sum_BTD = sum_of_entries(codes_BKT.transpose(1, 2), entries(codes_BKT.size(1)));
+  return (output_proj_ ? output_proj_->product(sum_BTD) : sum_BTD).transpose(1, 2);
 }
 
 at::Tensor ResidualQuantizer::none(int64_t batch_size) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nemo_audio_codec_errors.h"
+#include "s2s/nn/codec_streams.h"
 #include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 
@@ -35,7 +36,8 @@ NemoAudioCodec::NemoAudioCodec(const NemoAudioCodecOptions& options, std::string
     : options_(options),
       weights_path_(std::move(weights_path)),
       encoder_(options.audio_encoder),
-      quantizer_(options.vector_quantizer),
+      quantizer_(options.vector_quantizer.num_groups, options.vector_quantizer.num_levels_per_group,
+                 options.vector_quantizer.eps),
       decoder_(options.audio_decoder) {
   register_block("audio_encoder", encoder_);
   register_block("audio_decoder", decoder_);
@@ -127,8 +129,8 @@ class NemoAudioCodec::Listener final : public CodecEncoderStream {
  public:
   Listener(NemoAudioCodec& codec, int64_t batch_size)
       : codec_(codec),
-        held_BS_(at::zeros({batch_size, 0}, at::TensorOptions(at::kFloat).device(codec.device()))) {
-  }
+        held_BS_(at::zeros({batch_size, 0}, at::TensorOptions(at::kFloat).device(codec.device()))),
+        mark_(codec, StreamMark::Pushes::kAudio, batch_size) {}
 
   at::Tensor push(const at::Tensor& audio_BS) override {
     const at::NoGradGuard no_grad;
@@ -150,16 +152,32 @@ class NemoAudioCodec::Listener final : public CodecEncoderStream {
     return push(at::zeros({held_BS_.size(0), missing}, held_BS_.options()));
   }
 
+  TensorMap state() const override {
+    TensorMap state = state_.save(codec_);
+    state["held"] = held_BS_.clone();
+    return mark_.on(std::move(state));
+  }
+
+  void restore(const TensorMap& state) override {
+    mark_.check(state, {"held"});
+    state_.restore(codec_, state, codec_.device());
+    held_BS_ = state.at("held").to(held_BS_.options()).clone();
+  }
+
  private:
-  const NemoAudioCodec& codec_;
+  NemoAudioCodec& codec_;
   at::Tensor held_BS_;
   StreamState state_;
+  StreamMark mark_;
 };
 
 class NemoAudioCodec::Speaker final : public CodecStream {
  public:
   Speaker(NemoAudioCodec& codec, int64_t batch_size)
-      : codec_(codec), batch_(batch_size), device_(codec.device()) {}
+      : codec_(codec),
+        batch_(batch_size),
+        device_(codec.device()),
+        mark_(codec, StreamMark::Pushes::kCodes, batch_size) {}
 
   at::Tensor push(const at::Tensor& codes_BKT) override {
     const at::NoGradGuard no_grad;
@@ -171,17 +189,26 @@ class NemoAudioCodec::Speaker final : public CodecStream {
 
   at::Tensor finish() override { return at::zeros({batch_, 0}, device_); }
 
+  TensorMap state() const override { return mark_.on(state_.save(codec_)); }
+
+  void restore(const TensorMap& state) override {
+    mark_.check(state);
+    state_.restore(codec_, state, device_);
+  }
+
  private:
-  const NemoAudioCodec& codec_;
+  NemoAudioCodec& codec_;
   int64_t batch_;
   at::Device device_;
   StreamState state_;
+  StreamMark mark_;
 };
 
 /// A symmetric decoder sees the end before it speaks.
 class NemoAudioCodec::LateSpeaker final : public CodecStream {
  public:
-  LateSpeaker(NemoAudioCodec& codec, int64_t batch_size) : codec_(codec), batch_(batch_size) {}
+  LateSpeaker(NemoAudioCodec& codec, int64_t batch_size)
+      : codec_(codec), batch_(batch_size), mark_(codec, StreamMark::Pushes::kCodes, batch_size) {}
 
   at::Tensor push(const at::Tensor& codes_BKT) override {
     codec_.check_codes(codes_BKT);
@@ -196,10 +223,24 @@ class NemoAudioCodec::LateSpeaker final : public CodecStream {
     return codec_.decode(codes_BKT);
   }
 
+  TensorMap state() const override {
+    TensorMap state;
+    if (!pieces_BKT_.empty()) state["codes"] = at::cat(pieces_BKT_, 2);
+    return mark_.on(std::move(state));
+  }
+
+  void restore(const TensorMap& state) override {
+    mark_.check(state);
+    pieces_BKT_.clear();
+    const auto codes = state.find("codes");
+    if (codes != state.end()) pieces_BKT_.push_back(codes->second.cpu());
+  }
+
  private:
   NemoAudioCodec& codec_;
   int64_t batch_;
   std::vector<at::Tensor> pieces_BKT_;
+  StreamMark mark_;
 };
 
 std::unique_ptr<CodecStream> NemoAudioCodec::open_stream(int64_t batch_size) {

@@ -10,7 +10,7 @@
 #include "hifi_gan.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/model_capabilities.h"
-#include "scalar_groups.h"
+#include "s2s/nn/scalar_groups.h"
 
 namespace s2s::nemo_audio_codec {
 

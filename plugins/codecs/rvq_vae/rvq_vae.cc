@@ -8,6 +8,7 @@
 #include <map>
 
 #include "rvq_vae_errors.h"
+#include "s2s/nn/codec_streams.h"
 #include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 
@@ -26,14 +27,15 @@ void check_range(const at::Tensor& codes, int64_t codebook_size) {
 /// Decodes frames as they come. The last (n_fft - hop) / 2 samples wait for the next frame.
 class RvqVaeStream final : public CodecStream {
  public:
-  RvqVaeStream(const ResidualQuantizer& quantizer, const WaveDecoder& decoder, int64_t batch_size,
-               int64_t codebook_size, at::Device device)
+  RvqVaeStream(Codec& codec, const ResidualQuantizer& quantizer, WaveDecoder& decoder,
+               int64_t batch_size)
       : quantizer_(quantizer),
         decoder_(decoder),
         batch_(batch_size),
-        codebook_size_(codebook_size),
-        device_(device),
-        state_(decoder.start()) {}
+        codebook_size_(codec.shape().codebook_size),
+        device_(codec.named_buffers().front().tensor->device()),
+        state_(decoder.start()),
+        mark_(codec, StreamMark::Pushes::kCodes, batch_size) {}
 
   at::Tensor push(const at::Tensor& codes_BKT) override {
     const at::NoGradGuard no_grad;
@@ -50,12 +52,25 @@ class RvqVaeStream final : public CodecStream {
     return rest_BS.defined() ? rest_BS : at::zeros({batch_, 0}, device_);
   }
 
+  TensorMap state() const override {
+    TensorMap state = state_.layers.save(decoder_);
+    state.merge(state_.samples->state());
+    return mark_.on(std::move(state));
+  }
+
+  void restore(const TensorMap& state) override {
+    mark_.check(state, {"overlap.padding"});
+    state_.layers.restore(decoder_, state, device_);
+    state_.samples->restore(state);
+  }
+
  private:
   const ResidualQuantizer& quantizer_;
-  const WaveDecoder& decoder_;
+  WaveDecoder& decoder_;
   int64_t batch_, codebook_size_;
   at::Device device_;
   DecoderState state_;
+  StreamMark mark_;
 };
 
 }  // namespace
@@ -128,8 +143,7 @@ at::Tensor RvqVae::decode(const at::Tensor& codes_BKT) {
 }
 
 std::unique_ptr<CodecStream> RvqVae::open_stream(int64_t batch_size) {
-  return std::make_unique<RvqVaeStream>(quantizer_, decoder_, batch_size, options_.codebook_size,
-                                        named_buffers().front().tensor->device());
+  return std::make_unique<RvqVaeStream>(*this, quantizer_, decoder_, batch_size);
 }
 
 at::Tensor RvqVae::silence_codes() {

@@ -104,6 +104,24 @@ at::Tensor OverlapAdd::finish() {
   return rest_BS.slice(1, 0, rest_BS.size(1) - padding_);
 }
 
+TensorMap OverlapAdd::state() const {
+  TensorMap state = {{"overlap.padding", at::scalar_tensor(padding_left_, at::kLong)}};
+  if (!tail_BS_.defined()) return state;
+  state["overlap.tail"] = tail_BS_.clone();
+  state["overlap.weight"] = tail_weight_S_.clone();
+  return state;
+}
+
+void OverlapAdd::restore(const TensorMap& state) {
+  padding_left_ = state.at("overlap.padding").item<int64_t>();
+  const auto copy_of = [&](const char* name) {
+    const auto found = state.find(name);
+    return found == state.end() ? at::Tensor() : found->second.to(window_.options()).clone();
+  };
+  tail_BS_ = copy_of("overlap.tail");
+  tail_weight_S_ = copy_of("overlap.weight");
+}
+
 WaveDecoder::WaveDecoder(const RvqVaeOptions& options) : options_(options), layers_("layers.") {
   int64_t inputs = options.latent_size;
   for (size_t stage = options.rates.size(); stage-- > 0;) {

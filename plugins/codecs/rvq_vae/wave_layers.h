@@ -36,6 +36,10 @@ class OverlapAdd {
   at::Tensor push(const at::Tensor& pieces_BTN);
   /// The remaining samples [B, S]. Undefined before the first push.
   at::Tensor finish();
+  /// What it remembers, under names that begin with "overlap.".
+  TensorMap state() const;
+  /// Continues where `state` was taken; it has at least "overlap.padding".
+  void restore(const TensorMap& state);
 
  private:
   /// What the first (n_fft - hop) / 2 samples, which belong to the padding, leave of `samples`.

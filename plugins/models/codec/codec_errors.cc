@@ -8,11 +8,12 @@ Error options_error(const std::string& path, const std::string& problem,
                       path + ": " + problem + "\n  expected: " + expected);
 }
 
-std::string refused_by_transformers(const std::string& path, int64_t codebook_size) {
-  return "[codec/training-export] " + path + ".codebook_size: " + std::to_string(codebook_size) +
-         " is no power of 2, so transformers' EncodecModel will refuse the export; the codec "
-         "encodec "
-         "reads it; expected 1024 or another power of 2 where transformers is to load it";
+std::string refused_by_transformers(const std::string& option, const std::string& problem,
+                                    const std::string& expected) {
+  return "[codec/training-export] " + option + ": " + problem +
+         ", so transformers' EncodecModel will refuse the export; the codec encodec reads it; "
+         "expected " +
+         expected + " where transformers is to load it";
 }
 
 Error no_audio_error() {

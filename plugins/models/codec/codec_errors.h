@@ -11,8 +11,10 @@ namespace s2s::codec {
 /// [codec/training-options]: options that do not fit together.
 Error options_error(const std::string& path, const std::string& problem,
                     const std::string& expected);
-/// A warning, [codec/training-export]: transformers refuses such codebooks.
-std::string refused_by_transformers(const std::string& path, int64_t codebook_size);
+/// A warning, [codec/training-export]: transformers refuses what this option leads to, because of
+/// `problem`.
+std::string refused_by_transformers(const std::string& option, const std::string& problem,
+                                    const std::string& expected);
 /// [codec/training-audio]: a batch has no audio of the agent.
 Error no_audio_error();
 

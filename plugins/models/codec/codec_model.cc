@@ -157,7 +157,9 @@ LossTerms CodecModel::training_loss(const Batch& batch, const StepContext& conte
   const at::Tensor decoded_BS = codec_.audio_of(quantized.sum_BDT);
   RowLosses losses;
   add_spectral(real_BS, decoded_BS, losses);
-  losses.add("commit_loss", quantized.commit_B, options_.commit_loss_scale);
+  if (quantized.commit_B.defined()) {
+    losses.add("commit_loss", quantized.commit_B, options_.commit_loss_scale);
+  }
   add_adversarial(real_BS, decoded_BS, context.step, losses);
   const auto rows = static_cast<double>(real_BS.size(0));
   const double all_rows = context.loss_frames > 0 ? context.loss_frames : rows;

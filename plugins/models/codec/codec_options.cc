@@ -18,6 +18,9 @@ bool has_rows_for(int64_t rows, size_t num_layers) {
   return rows >= 2;
 }
 
+constexpr int64_t kMostEntries = 65536;  // of a codebook
+constexpr size_t kMostLevels = 7;        // of a group, whose product is a number then
+
 /// The narrowest band whose bins, halved three times, can be mirrored.
 constexpr int64_t kBinsOfBand = 17;
 
@@ -32,6 +35,34 @@ int64_t narrowest_band(const DiscriminatorOptions& options) {
                                         static_cast<int64_t>(options.stft_bands[i] * bins));
   }
   return narrowest;
+}
+
+/// What scalar levels ask of other options.
+void check_levels(const CodecOptions& options, const std::string& path, Findings& findings) {
+  const size_t count = options.levels.size();
+  if (!options.is_scalar()) {
+    if (count == 0) return;
+    findings.add(options_error(path, "levels is set, and quantizer is rvq", "quantizer: fsq"));
+  } else if (count == 0 || count > kMostLevels) {
+    findings.add(options_error(
+        path, "quantizer is fsq, and levels has " + std::to_string(count) + " entries",
+        "1 to " + std::to_string(kMostLevels) + ", such as [8, 5, 5, 5]"));
+  } else {
+    const int64_t width = options.num_codebooks * static_cast<int64_t>(count);
+    if (options.hidden_size != width) {
+      findings.add(options_error(
+          path,
+          "hidden_size is " + std::to_string(options.hidden_size) + ", and quantizer is fsq with " +
+              std::to_string(options.num_codebooks) + " times " + std::to_string(count) + " levels",
+          "hidden_size: " + std::to_string(width)));
+    }
+    const int64_t entries = options.entries();
+    if (entries > kMostEntries || entries != options.codebook_size.value_or(entries)) {
+      findings.add(options_error(
+          path, "the product of levels is " + std::to_string(entries),
+          "at most " + std::to_string(kMostEntries) + ", and no other codebook_size"));
+    }
+  }
 }
 
 bool is_ascending(const std::vector<double>& edges) {
@@ -61,6 +92,25 @@ void DiscriminatorOptions::visit(OptionVisitor& v) {
     at_least(0));
 }
 
+void CodecOptions::visit_quantizer(OptionVisitor& v) {
+  v("quantizer", quantizer, "rvq: residual codebooks, or fsq: levels of numbers, in groups",
+    one_of({"rvq", "fsq"}));
+  v("levels", levels, "of fsq: levels of the numbers of a group", between(2, 256));
+  v("num_codebooks", num_codebooks, "codebooks of the residual quantizer, or groups of levels",
+    between(1, 64));
+  v("codebook_size", codebook_size,
+    "codes of a codebook; null: 1024, or the product of levels, which nothing else may be",
+    between(2, 65536));
+  v("codebook_decay", codebook_decay, "of rvq: decay of the moving averages of codes, per step",
+    between(0, 1));
+  v("dead_code_share", dead_code_share,
+    "of rvq: a code used less often than this share of the mean is replaced by half of a frequent "
+    "one",
+    between(0, 0.5));
+  v("quantizer_dropout", quantizer_dropout,
+    "of rvq: share of segments that use a random number of the first codebooks", between(0, 1));
+}
+
 void CodecOptions::visit(OptionVisitor& v) {
   v("sampling_rate", sampling_rate,
     "sample rate in Hz; null: data.target_sample_rate, or 24000 if that is not set", at_least(1));
@@ -79,15 +129,7 @@ void CodecOptions::visit(OptionVisitor& v) {
   v("pad_mode", pad_mode, "what convolutions see before and after the audio",
     one_of({"constant", "reflect", "replicate"}));
   v("use_conv_shortcut", use_conv_shortcut, "residual blocks have a convolution as shortcut");
-  v("num_codebooks", num_codebooks, "codebooks of the residual quantizer", between(1, 64));
-  v("codebook_size", codebook_size, "codes of a codebook", between(2, 65536));
-  v("codebook_decay", codebook_decay, "decay of the moving averages of codes, per step",
-    between(0, 1));
-  v("dead_code_share", dead_code_share,
-    "a code used less often than this share of the mean is replaced by half of a frequent one",
-    between(0, 0.5));
-  v("quantizer_dropout", quantizer_dropout,
-    "share of segments that use a random number of the first codebooks", between(0, 1));
+  visit_quantizer(v);
   v("segment_s", segment_s,
     "duration of the random segments of training in seconds, rounded to "
     "frames",
@@ -108,8 +150,8 @@ void CodecOptions::visit(OptionVisitor& v) {
   v("stft_loss_scale", stft_loss_scale, "weight of the L1 loss of log magnitudes", at_least(0));
   v("time_domain_loss_scale", time_domain_loss_scale, "weight of the L1 loss of samples",
     at_least(0));
-  v("commit_loss_scale", commit_loss_scale, "weight of the distance of latents to their codes",
-    at_least(0));
+  v("commit_loss_scale", commit_loss_scale,
+    "of rvq: weight of the distance of latents to their codes", at_least(0));
   v("gen_loss_scale", gen_loss_scale, "weight of what discriminators say of decoded audio",
     at_least(0));
   v("feature_loss_scale", feature_loss_scale,
@@ -122,27 +164,22 @@ int64_t CodecOptions::segment_samples() const {
   return std::max(int64_t{1}, static_cast<int64_t>(std::llround(frames))) * hop();
 }
 
+int64_t CodecOptions::entries() const {
+  return is_scalar() ? ScalarLevels(levels).codebook_size() : codebook_size.value_or(1024);
+}
+
 SeanetSpec CodecOptions::seanet() const {
-  return {.hidden_size = hidden_size,
-          .num_filters = num_filters,
-          .num_residual_layers = num_residual_layers,
-          .upsampling_ratios = upsampling_ratios,
-          .kernel_size = kernel_size,
-          .last_kernel_size = last_kernel_size,
-          .residual_kernel_size = residual_kernel_size,
-          .dilation_growth_rate = dilation_growth_rate,
-          .compress = compress,
-          .num_lstm_layers = num_lstm_layers,
-          .use_conv_shortcut = use_conv_shortcut,
-          .padding = edge_padding(pad_mode),
-          .norm = SeanetNorm::kWeight,
-          .trains = true};
+  SeanetSpec spec = seanet_sizes(*this);
+  spec.num_lstm_layers = num_lstm_layers;
+  spec.norm = SeanetNorm::kWeight;
+  spec.trains = true;
+  return spec;
 }
 
 double CodecOptions::bandwidth() const {
   const double frames_per_s =
       std::ceil(static_cast<double>(rate_hz()) / static_cast<double>(hop()));
-  const double bits = std::log2(static_cast<double>(codebook_size)) * frames_per_s;
+  const double bits = std::log2(static_cast<double>(entries())) * frames_per_s;
   // Rounded up to mbit/s, because EncodecConfig rounds the number of codebooks down.
   return std::ceil(bits * static_cast<double>(num_codebooks) - 1e-6) / 1000;
 }
@@ -154,6 +191,7 @@ void check(const CodecOptions& options, const std::string& path) {
   };
   require(!options.upsampling_ratios.empty(), "upsampling_ratios is empty", "at least one ratio");
   findings.throw_if_any();
+  check_levels(options, path, findings);
   const DiscriminatorOptions& judges = options.discriminator;
   const int64_t segment = options.segment_samples();
   const auto fits_in = [&](int64_t samples, const std::string& what) {
@@ -174,7 +212,8 @@ void check(const CodecOptions& options, const std::string& path) {
   require(judges.stft_bands.size() >= 2 && is_ascending(judges.stft_bands),
           "discriminator.stft_bands do not ascend", "at least two ascending edges");
   require(options.mel_loss_l1_scale + options.mel_loss_l2_scale + options.stft_loss_scale +
-                      options.time_domain_loss_scale + options.commit_loss_scale >
+                      options.time_domain_loss_scale +
+                      (options.is_scalar() ? 0 : options.commit_loss_scale) >
                   0 ||
               judges.any(),
           "all losses have the weight 0", "a weight above 0");

@@ -44,7 +44,9 @@ struct CodecOptions {
   bool use_conv_shortcut = true;
 
   int64_t num_codebooks = 8;
-  int64_t codebook_size = 1024;
+  std::string quantizer = "rvq";
+  std::vector<int64_t> levels;
+  std::optional<int64_t> codebook_size;
   double codebook_decay = 0.99;
   double dead_code_share = 0.1;
   double quantizer_dropout = 0.5;
@@ -65,7 +67,11 @@ struct CodecOptions {
   DiscriminatorOptions discriminator;
 
   void visit(OptionVisitor& v);
+  void visit_quantizer(OptionVisitor& v);
   int64_t rate_hz() const { return sampling_rate.value_or(24000); }
+  bool is_scalar() const { return quantizer == "fsq"; }
+  /// Codes of a codebook.
+  int64_t entries() const;
   /// Samples of a frame.
   int64_t hop() const { return seanet_hop(upsampling_ratios); }
   /// Samples of a training segment: whole frames, at least one.

@@ -12,9 +12,14 @@ std::unique_ptr<Model> create(const Config& model, const ModelContext& context) 
   if (!options.sampling_rate) options.sampling_rate = target_sample_rate_of(context.data);
   check(options, context.path);
   check_sample_rate(context.path, options.rate_hz(), context.data, "target_sample_rate");
-  const int64_t size = options.codebook_size;
-  if (context.warn && (size & (size - 1)) != 0) {
-    context.warn(refused_by_transformers(context.path, size));
+  const int64_t size = options.entries();
+  if (context.warn && options.is_scalar()) {
+    context.warn(refused_by_transformers(context.path + ".quantizer",
+                                         "EncodecModel has no scalar levels", "rvq"));
+  } else if (context.warn && (size & (size - 1)) != 0) {
+    context.warn(refused_by_transformers(context.path + ".codebook_size",
+                                         std::to_string(size) + " is no power of 2",
+                                         "1024 or another power of 2"));
   }
   return std::make_unique<CodecModel>(options);
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "s2s/nn/audio.h"
+#include "s2s/nn/scalar_groups.h"
 
 namespace s2s::codec {
 namespace {
@@ -102,26 +103,26 @@ void Codebook::move(const at::Tensor& statistics, const at::Tensor& noise_VD,
   embed_avg_VD_.copy_(at::where(has_latents, next.sum_VD, embed_avg_VD_));
 }
 
-Quantizer::Quantizer(const CodecOptions& options) : options_(options) {
+ResidualBooks::ResidualBooks(const CodecOptions& options) : options_(options) {
   for (int64_t k = 0; k < options.num_codebooks; ++k) {
-    books_.push_back(std::make_unique<Codebook>(options.codebook_size, options.hidden_size,
+    books_.push_back(std::make_unique<Codebook>(options.entries(), options.hidden_size,
                                                 static_cast<uint64_t>(k)));
     register_block("layers." + std::to_string(k) + ".codebook", *books_.back());
   }
   register_buffer("pending", pending_KM_);
   register_buffer("noise", noise_VD_, /*persistent=*/false);
-  Quantizer::reset_buffers();
+  ResidualBooks::reset_buffers();
 }
 
-Quantizer::~Quantizer() = default;
+ResidualBooks::~ResidualBooks() = default;
 
-void Quantizer::reset_buffers() {
+void ResidualBooks::reset_buffers() {
   const auto books = static_cast<int64_t>(books_.size());
   pending_KM_ = at::zeros({books, books_.front()->num_statistics()}, at::kFloat);
-  noise_VD_ = normal({options_.codebook_size, options_.hidden_size}, uint64_t{1} << 32U);
+  noise_VD_ = normal({options_.entries(), options_.hidden_size}, uint64_t{1} << 32U);
 }
 
-void Quantizer::begin_step(int64_t step) {
+void ResidualBooks::begin_step(int64_t step) {
   if (step == step_) return;
   step_ = step;
   const at::NoGradGuard no_grad;
@@ -131,7 +132,7 @@ void Quantizer::begin_step(int64_t step) {
   pending_KM_.zero_();
 }
 
-std::vector<at::Tensor> Quantizer::entries(int64_t books) const {
+std::vector<at::Tensor> ResidualBooks::entries(int64_t books) const {
   std::vector<at::Tensor> entries;
   for (int64_t k = 0; k < books; ++k) {
     entries.push_back(books_[static_cast<size_t>(k)]->entries_VD());
@@ -139,8 +140,8 @@ std::vector<at::Tensor> Quantizer::entries(int64_t books) const {
   return entries;
 }
 
-Quantized Quantizer::pass(const at::Tensor& latents_BDT, const at::Tensor& books_B,
-                          std::vector<at::Tensor>* statistics) const {
+Quantized ResidualBooks::pass(const at::Tensor& latents_BDT, const at::Tensor& books_B,
+                              std::vector<at::Tensor>* statistics) const {
   const at::Tensor x_BTD = latents_BDT.transpose(1, 2).to(at::kFloat);
   const int64_t rows = x_BTD.size(0), frames = x_BTD.size(1), width = x_BTD.size(2);
   at::Tensor rest_BTD = x_BTD, sum_BTD = at::zeros_like(x_BTD).detach();
@@ -165,12 +166,12 @@ Quantized Quantizer::pass(const at::Tensor& latents_BDT, const at::Tensor& books
           perplexity / static_cast<double>(books_.size())};
 }
 
-Quantized Quantizer::quantize(const at::Tensor& latents_BDT, const at::Tensor& books_B) const {
+Quantized ResidualBooks::quantize(const at::Tensor& latents_BDT, const at::Tensor& books_B) const {
   return pass(latents_BDT, books_B, nullptr);
 }
 
-Quantized Quantizer::learn(const at::Tensor& latents_BDT, const at::Tensor& books_B,
-                           const SumOverRanks& sum) {
+Quantized ResidualBooks::learn(const at::Tensor& latents_BDT, const at::Tensor& books_B,
+                               const SumOverRanks& sum) {
   std::vector<at::Tensor> own;
   Quantized out = pass(latents_BDT, books_B, &own);
   const at::NoGradGuard no_grad;
@@ -179,6 +180,60 @@ Quantized Quantizer::learn(const at::Tensor& latents_BDT, const at::Tensor& book
   const at::Tensor are_finite = all_KM.isfinite().all();
   pending_KM_.add_(at::where(are_finite, all_KM.to(at::kFloat), at::zeros_like(pending_KM_)));
   return out;
+}
+
+at::Tensor ResidualBooks::encode(const at::Tensor& latents_BDT) const {
+  return residual_codes(latents_BDT.transpose(1, 2), entries(options_.num_codebooks),
+                        EntryDistance::kProductFirst)
+      .transpose(1, 2);
+}
+
+at::Tensor ResidualBooks::decode(const at::Tensor& codes_BKT) const {
+  const std::vector<at::Tensor> books = entries(codes_BKT.size(1));
+  if (codes_BKT.size(2) == 0) {
+    return at::zeros({codes_BKT.size(0), options_.hidden_size, 0}, books.front().options());
+  }
+  return sum_of_entries(codes_BKT.transpose(1, 2), books).transpose(1, 2);
+}
+
+namespace {
+
+/// Rows use all groups: none of them is for what another left.
+class ScalarBooks final : public Quantizer {
+ public:
+  explicit ScalarBooks(const CodecOptions& options)
+      : groups_(options.num_codebooks, options.levels) {}
+
+  Quantized quantize(const at::Tensor& latents_BDT, const at::Tensor&) const override {
+    const at::Tensor codes_BKT = groups_.encode(latents_BDT.detach());
+    at::Tensor perplexity = latents_BDT.new_zeros({});
+    for (int64_t k = 0; k < groups_.num_groups(); ++k) {
+      const at::Tensor code_N = codes_BKT.select(1, k).flatten();
+      const at::Tensor ones_N = at::ones(code_N.sizes(), latents_BDT.options());
+      const at::Tensor none_V = latents_BDT.new_zeros({groups_.codebook_size()});
+      perplexity = perplexity + perplexity_of(none_V.index_add(0, code_N, ones_N));
+    }
+    return {
+        groups_.quantize(latents_BDT), {}, perplexity / static_cast<double>(groups_.num_groups())};
+  }
+  at::Tensor encode(const at::Tensor& latents_BDT) const override {
+    return groups_.encode(latents_BDT);
+  }
+  at::Tensor decode(const at::Tensor& codes_BKT) const override {
+    return groups_.decode(codes_BKT);
+  }
+
+ private:
+  ScalarGroups groups_;
+};
+
+}  // namespace
+
+Quantizer::~Quantizer() = default;
+
+std::unique_ptr<Quantizer> make_quantizer(const CodecOptions& options) {
+  if (options.is_scalar()) return std::make_unique<ScalarBooks>(options);
+  return std::make_unique<ResidualBooks>(options);
 }
 
 }  // namespace s2s::codec

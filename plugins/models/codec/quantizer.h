@@ -1,8 +1,9 @@
 #pragma once
-// Residual vector quantization with codebooks of moving averages, under the names of transformers'
-// EncodecModel. Statistics of a step move the codebooks at the next one, so that all micro-batches
-// of a step have the same codebooks. Shape letters: B rows, D width, T frames, N latents, V
-// entries, K codebooks, M numbers of statistics.
+// Quantizers of latents. Residual vector quantization has codebooks of moving averages, under the
+// names of transformers' EncodecModel: statistics of a step move the codebooks at the next one, so
+// that all micro-batches of a step have the same codebooks. Finite scalar quantization has no
+// weights. Shape letters: B rows, D width, T frames, N latents, V entries, K codebooks, M numbers
+// of statistics.
 
 #include <functional>
 #include <memory>
@@ -53,24 +54,46 @@ class Codebook : public Block {
 /// What quantization gives training.
 struct Quantized {
   at::Tensor sum_BDT;     // of the entries; its gradient goes to the latents (straight through)
-  at::Tensor commit_B;    // mean square distance of what books quantize to its entries
+  at::Tensor commit_B;    // mean square distance of what books quantize to its entries; or none
   at::Tensor perplexity;  // of the codes, mean of the books; a number without gradient
 };
 
+/// How latents become codes.
 class Quantizer : public Block {
  public:
   using SumOverRanks = std::function<at::Tensor(const at::Tensor&)>;
-  explicit Quantizer(const CodecOptions& options);
   ~Quantizer() override;
-  /// Moves the codebooks by the statistics of the step before. Once per step.
-  void begin_step(int64_t step);
+  /// Once per step, before the others. Default: nothing.
+  virtual void begin_step([[maybe_unused]] int64_t step) {}
   /// latents [B, D, T]; books_B: how many of the first books a row uses, int64.
-  Quantized quantize(const at::Tensor& latents_BDT, const at::Tensor& books_B) const;
-  /// The same, and keeps the statistics for the next step unless they are not finite. sum: over
-  /// ranks; may be empty.
+  virtual Quantized quantize(const at::Tensor& latents_BDT, const at::Tensor& books_B) const = 0;
+  /// The same in a step of training. sum: over ranks; may be empty. Default: nothing is kept.
+  virtual Quantized learn(const at::Tensor& latents_BDT, const at::Tensor& books_B,
+                          [[maybe_unused]] const SumOverRanks& sum) {
+    return quantize(latents_BDT, books_B);
+  }
+  /// latents [B, D, T] -> codes [B, K, T] of all books.
+  virtual at::Tensor encode(const at::Tensor& latents_BDT) const = 0;
+  /// codes [B, K, T] of the first books -> latents [B, D, T].
+  virtual at::Tensor decode(const at::Tensor& codes_BKT) const = 0;
+};
+
+/// The quantizer of `options.quantizer`.
+std::unique_ptr<Quantizer> make_quantizer(const CodecOptions& options);
+
+/// Each book is for what the books before it left.
+class ResidualBooks : public Quantizer {
+ public:
+  explicit ResidualBooks(const CodecOptions& options);
+  ~ResidualBooks() override;
+  /// Moves the codebooks by the statistics of the step before.
+  void begin_step(int64_t step) override;
+  Quantized quantize(const at::Tensor& latents_BDT, const at::Tensor& books_B) const override;
+  /// Keeps the statistics for the next step unless they are not finite.
   Quantized learn(const at::Tensor& latents_BDT, const at::Tensor& books_B,
-                  const SumOverRanks& sum);
-  std::vector<at::Tensor> entries(int64_t books) const;
+                  const SumOverRanks& sum) override;
+  at::Tensor encode(const at::Tensor& latents_BDT) const override;
+  at::Tensor decode(const at::Tensor& codes_BKT) const override;
 
  protected:
   void reset_buffers() override;
@@ -78,6 +101,7 @@ class Quantizer : public Block {
  private:
   Quantized pass(const at::Tensor& latents_BDT, const at::Tensor& books_B,
                  std::vector<at::Tensor>* statistics) const;
+  std::vector<at::Tensor> entries(int64_t books) const;
 
   CodecOptions options_;
   std::vector<std::unique_ptr<Codebook>> books_;

@@ -44,11 +44,16 @@ Config CodecModel::hf_config() const {
       "hidden_size",          "num_filters", "num_residual_layers",
       "upsampling_ratios",    "kernel_size", "last_kernel_size",
       "residual_kernel_size", "compress",    "num_lstm_layers",
-      "dilation_growth_rate", "pad_mode",    "use_conv_shortcut",
-      "codebook_size"};
+      "dilation_growth_rate", "pad_mode",    "use_conv_shortcut"};
   Config out = Config::map();
-  out["model_type"] = Config::scalar("encodec", true);
-  out["architectures"] = Config::list({Config::scalar("EncodecModel", true)});
+  // With scalar levels it is no EncodecModel, and transformers should refuse it.
+  out["model_type"] = Config::scalar(options_.is_scalar() ? "encodec_fsq" : "encodec", true);
+  if (options_.is_scalar()) {
+    out["scalar_levels"] = *config.find("levels");
+  } else {
+    out["architectures"] = Config::list({Config::scalar("EncodecModel", true)});
+  }
+  out["codebook_size"] = number(options_.entries());
   for (const auto& [key, value] : config.entries()) {
     if (theirs.count(key) != 0) out[key] = value;
   }

@@ -3,6 +3,7 @@
 // here. The codec plugin `encodec` reads what is exported. Shape letters: B rows, S samples, D
 // width of latents, K codebooks, T frames.
 
+#include <memory>
 #include <utility>
 
 #include "codec_options.h"
@@ -26,7 +27,7 @@ class TrainedCodec : public FrameCodec {
   at::Tensor latents(const at::Tensor& audio_BS);
   /// Latents [B, D, T] -> audio [B, S], with gradients.
   at::Tensor audio_of(const at::Tensor& latents_BDT);
-  Quantizer& quantizer() { return quantizer_; }
+  Quantizer& quantizer() { return *quantizer_; }
 
  protected:
   at::Tensor encode_piece(const at::Tensor& audio_BS, StreamState& state,
@@ -39,7 +40,7 @@ class TrainedCodec : public FrameCodec {
   void use_weights();
   CodecOptions options_;
   AudioStack encoder_, decoder_;
-  Quantizer quantizer_;
+  std::unique_ptr<Quantizer> quantizer_;
 };
 
 }  // namespace s2s::codec

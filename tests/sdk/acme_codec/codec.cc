@@ -10,6 +10,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "s2s/nn/audio.h"
+#include "s2s/nn/codec_streams.h"
 #include "s2s/nn/rows.h"
 #include "s2s/plugin.h"
 
@@ -100,16 +101,25 @@ class AcmeCodec : public Codec {
  private:
   class Stream : public CodecStream {
    public:
-    Stream(const AcmeCodec& codec, int64_t batch_size) : codec_(codec), batch_size_(batch_size) {}
+    Stream(AcmeCodec& codec, int64_t batch_size)
+        : codec_(codec),
+          batch_size_(batch_size),
+          mark_(codec, StreamMark::Pushes::kCodes, batch_size) {}
     at::Tensor push(const at::Tensor& codes_BKT) override {
       return codec_.speak(codes_BKT.to(codec_.books_.front().device()), state_);
     }
     at::Tensor finish() override { return at::zeros({batch_size_, 0}); }
+    TensorMap state() const override { return mark_.on(state_.save(codec_)); }
+    void restore(const TensorMap& state) override {
+      mark_.check(state);
+      state_.restore(codec_, state, codec_.books_.front().device());
+    }
 
    private:
-    const AcmeCodec& codec_;
+    AcmeCodec& codec_;
     int64_t batch_size_;
     StreamState state_;
+    StreamMark mark_;
   };
 
   at::Tensor speak(const at::Tensor& codes_BKT, StreamState& state) const {

@@ -30,6 +30,12 @@ class StreamState {
   /// With the last piece, strided convolutions go on into their padding until their outputs cover
   /// all positions, as those of transformers' codecs do. False at first.
   bool& completes() { return completes_; }
+  /// What layers at and below `root` keep, by their names, for CodecStream::state. A layer that
+  /// keeps something has a name of its own.
+  TensorMap save(Block& root) const;
+  /// Replaces it by what `save` gave, on `device`; skips names that `save` does not write. Errors:
+  /// [codec/stream-state] for a layer that is not below `root`.
+  void restore(Block& root, const TensorMap& saved, at::Device device);
 
  private:
   at::Tensor surplus_B_;
@@ -70,6 +76,9 @@ class StoredWeight : public Block {
   at::Tensor value() const;
   /// x [..., in] -> x W^T + b [..., out], of a weight [out, in] or [out, in, 1].
   at::Tensor product(const at::Tensor& x) const;
+  /// What `arrange` makes of `value`: computed once while the weight is frozen. A weight has one
+  /// arrangement.
+  at::Tensor arranged(const std::function<at::Tensor(const at::Tensor&)>& arrange) const;
   at::Tensor bias;  // undefined without one
 
  protected:
@@ -79,9 +88,11 @@ class StoredWeight : public Block {
   std::vector<int64_t> sizes_;
   int64_t fan_in_, num_biases_;
   WeightForm form_;
-  at::Tensor weight_, length_;    // length_: of each slice, when normed
-  mutable DerivedTensor normed_;  // of a frozen weight
+  at::Tensor weight_, length_;               // length_: of each slice, when normed
+  mutable DerivedTensor normed_, arranged_;  // of a frozen weight
 };
+
+class PointwiseLayer;
 
 /// Computes a stream piece by piece.
 class AudioLayer : public Block {
@@ -90,8 +101,19 @@ class AudioLayer : public Block {
   /// [B, C, T] -> [B, C', T']: the outputs that no later input changes; T' may be 0. `is_last`:
   /// nothing follows, so that all outputs are complete.
   virtual at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const = 0;
+  /// What it computes of the outputs of `before`. Default: that first.
+  virtual at::Tensor push_after(const PointwiseLayer& before, const at::Tensor& x_BCT,
+                                StreamState& state, bool is_last) const;
   /// The whole as one piece.
   at::Tensor operator()(const at::Tensor& x_BCT) const;
+};
+
+/// A function of each number. AudioStack has the layer after it call `write`.
+class PointwiseLayer : public AudioLayer {
+ public:
+  ~PointwiseLayer() override;
+  /// Writes its outputs to `out`, of the same sizes; without gradients.
+  virtual void write(const at::Tensor& x_BCT, const at::Tensor& out_BCT) const = 0;
 };
 
 /// What a convolution sees before the first and after the last position.
@@ -115,11 +137,22 @@ class StreamConv1d : public AudioLayer {
   explicit StreamConv1d(const ConvSpec& spec);
   ~StreamConv1d() override;
   at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
+  at::Tensor push_after(const PointwiseLayer& before, const at::Tensor& x_BCT, StreamState& state,
+                        bool is_last) const override;
 
  private:
   /// The audio of each row, and after it what a convolution of the row alone would see.
   at::Tensor ended(const at::Tensor& x_BCT, const at::Tensor& surplus_B) const;
-  at::Tensor few_outputs(const at::Tensor& used_BCT, int64_t count) const;
+  /// Whether `push_padded` takes the piece.
+  bool is_plain(const at::Tensor& x_BCT, StreamState& state, bool is_last) const;
+  /// `push` of a plain piece: all that it sees is written to one tensor. `before`: may be null.
+  at::Tensor push_padded(const PointwiseLayer* before, const at::Tensor& x_BCT, StreamState& state,
+                         bool is_last) const;
+  /// `ended` in place.
+  void end_rows(const at::Tensor& seen_BCT, const at::Tensor& surplus_B) const;
+  void pad_front(const at::Tensor& front_BCT, const at::Tensor& seen_BCT) const;
+  /// The outputs of what is seen, of which the state keeps what later ones see.
+  at::Tensor outputs_of(const at::Tensor& seen_BCT, StreamState& state) const;
   at::Tensor padded_front(const at::Tensor& x_BCT) const;
   /// Reflections of audio that is shorter than they are, which zeros continue.
   at::Tensor reflected_briefly(const at::Tensor& x_BCT, int64_t right) const;
@@ -146,26 +179,38 @@ class StreamConvTranspose1d : public AudioLayer {
   explicit StreamConvTranspose1d(const ConvTransposeSpec& spec);
   ~StreamConvTranspose1d() override;
   at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
+  at::Tensor push_after(const PointwiseLayer& before, const at::Tensor& x_BCT, StreamState& state,
+                        bool is_last) const override;
 
  private:
+  /// Whether each output is one of two inputs, as a convolution computes it without sums of
+  /// windows.
+  bool is_convolution(const at::Tensor& x_BCT) const;
+  /// `push` of such. `before`: may be null.
+  at::Tensor push_pairs(const PointwiseLayer* before, const at::Tensor& x_BCT, StreamState& state,
+                        bool is_last) const;
+  at::Tensor cut_front(const at::Tensor& done_BCT, StreamState& state) const;
+
   ConvTransposeSpec spec_;
   StoredWeight weight_;
 };
 
 /// elu(x).
-class Elu : public AudioLayer {
+class Elu : public PointwiseLayer {
  public:
   ~Elu() override;
   at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
+  void write(const at::Tensor& x_BCT, const at::Tensor& out_BCT) const override;
 };
 
 /// x + sin(alpha x)^2 / alpha with an "alpha" [1, C, 1] for each channel.
 /// Source: Ziyin et al. 2020, arXiv 2006.08195; DAC's epsilon.
-class Snake : public AudioLayer {
+class Snake : public PointwiseLayer {
  public:
   explicit Snake(int64_t channels, const WeightForm& form = {});
   ~Snake() override;
   at::Tensor push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const override;
+  void write(const at::Tensor& x_BCT, const at::Tensor& out_BCT) const override;
 
  private:
   StoredWeight alpha_;

@@ -77,4 +77,9 @@ Config read_codec_keys(const Config& foreign, const std::string& model_type,
                        const std::set<std::string>& options,
                        const std::set<std::string>& ignored = {});
 
+/// The config.json of a codec whose options (write_options) have the names of that file: all but
+/// "path" and "num_codebooks", which are ours.
+Config write_codec_keys(const Config& options, const std::string& model_type,
+                        const std::string& architecture);
+
 }  // namespace s2s

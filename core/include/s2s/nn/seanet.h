@@ -32,6 +32,22 @@ struct SeanetSpec {
 /// The padding of a `pad_mode`: constant, reflect or replicate.
 EdgePadding edge_padding(const std::string& pad_mode);
 
+/// The sizes that options have under transformers' names.
+template <class Options>
+SeanetSpec seanet_sizes(const Options& options) {
+  return {.hidden_size = options.hidden_size,
+          .num_filters = options.num_filters,
+          .num_residual_layers = options.num_residual_layers,
+          .upsampling_ratios = options.upsampling_ratios,
+          .kernel_size = options.kernel_size,
+          .last_kernel_size = options.last_kernel_size,
+          .residual_kernel_size = options.residual_kernel_size,
+          .dilation_growth_rate = options.dilation_growth_rate,
+          .compress = options.compress,
+          .use_conv_shortcut = options.use_conv_shortcut,
+          .padding = edge_padding(options.pad_mode)};
+}
+
 /// The product of the ratios: samples of a latent.
 int64_t seanet_hop(const std::vector<int64_t>& ratios);
 

@@ -1,11 +1,14 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
 
+#include "nn/speech/channels_last.h"
 #include "s2s/nn/audio.h"
 
 namespace s2s {
@@ -17,9 +20,57 @@ at::Tensor AudioLayer::operator()(const at::Tensor& x_BCT) const {
   return push(x_BCT, state, /*is_last=*/true);
 }
 
+at::Tensor AudioLayer::push_after(const PointwiseLayer& before, const at::Tensor& x_BCT,
+                                  StreamState& state, bool is_last) const {
+  return push(before.push(x_BCT, state, is_last), state, is_last);
+}
+
+PointwiseLayer::~PointwiseLayer() = default;
+
 Elu::~Elu() = default;
 
-at::Tensor Elu::push(const at::Tensor& x_BCT, StreamState&, bool) const { return at::elu(x_BCT); }
+namespace {
+
+using WriteOfPart = std::function<void(const at::Tensor& x_BCT, at::Tensor& out_BCT)>;
+
+/// Calls `write` for a few positions at a time, so that they stay in the cache when it passes over
+/// them several times.
+void write_in_parts(const at::Tensor& x_BCT, const at::Tensor& out_BCT, const WriteOfPart& write) {
+  constexpr int64_t kNumbers = 16384;
+  const int64_t positions = x_BCT.size(2);
+  const int64_t count =
+      std::max(kNumbers / std::max(x_BCT.size(0) * x_BCT.size(1), int64_t{1}), int64_t{1});
+  at::parallel_for(0, (positions + count - 1) / count, 1, [&](int64_t first, int64_t last) {
+    const at::NoGradGuard no_grad;  // of this thread
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t size = std::min(count, positions - i * count);
+      at::Tensor out = out_BCT.narrow(2, i * count, size);
+      write(x_BCT.narrow(2, i * count, size), out);
+    }
+  });
+}
+
+/// What a layer that only writes returns.
+at::Tensor written(const PointwiseLayer& layer, const at::Tensor& x_BCT) {
+  const at::Tensor out_BCT = new_channels_last(x_BCT, x_BCT.size(1), x_BCT.size(2));
+  layer.write(x_BCT, out_BCT);
+  return out_BCT;
+}
+
+}  // namespace
+
+at::Tensor Elu::push(const at::Tensor& x_BCT, StreamState&, bool) const {
+  return uses_channels_last(x_BCT) ? written(*this, x_BCT) : at::elu(x_BCT);
+}
+
+/// at::elu computes one number after the other. Where x is negative, expm1(x) is the larger one.
+void Elu::write(const at::Tensor& x_BCT, const at::Tensor& out_BCT) const {
+  write_in_parts(x_BCT, out_BCT, [](const at::Tensor& part_BCT, at::Tensor& out) {
+    at::clamp_max_out(out, part_BCT, 0);
+    out.expm1_();
+    at::maximum_out(out, out, part_BCT);
+  });
+}
 
 Snake::Snake(int64_t channels, const WeightForm& form)
     : alpha_({1, channels, 1}, 0, 0, form, "alpha") {
@@ -29,8 +80,19 @@ Snake::Snake(int64_t channels, const WeightForm& form)
 Snake::~Snake() = default;
 
 at::Tensor Snake::push(const at::Tensor& x_BCT, StreamState&, bool) const {
+  if (uses_channels_last(x_BCT)) return written(*this, x_BCT);
   const at::Tensor alpha_1C1 = alpha_.value();
   return x_BCT + (alpha_1C1 + 1e-9).reciprocal() * (alpha_1C1 * x_BCT).sin().square();
+}
+
+void Snake::write(const at::Tensor& x_BCT, const at::Tensor& out_BCT) const {
+  const at::Tensor alpha_1C1 = alpha_.value().detach();
+  const at::Tensor scale_1C1 = (alpha_1C1 + 1e-9).reciprocal();
+  write_in_parts(x_BCT, out_BCT, [&](const at::Tensor& part_BCT, at::Tensor& out) {
+    at::Tensor wave = part_BCT * alpha_1C1;
+    wave.sin_();
+    at::addcmul_out(out, part_BCT, wave.mul_(wave), scale_1C1);
+  });
 }
 
 AudioStack::~AudioStack() = default;
@@ -43,7 +105,14 @@ void AudioStack::add(std::unique_ptr<AudioLayer> layer, const std::string& name)
 
 at::Tensor AudioStack::push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const {
   at::Tensor x = x_BCT;
-  for (const auto& layer : layers_) x = layer->push(x, state, is_last);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const auto* const pointwise = dynamic_cast<const PointwiseLayer*>(layers_[i].get());
+    if (pointwise != nullptr && i + 1 < layers_.size()) {
+      x = layers_[++i]->push_after(*pointwise, x, state, is_last);
+    } else {
+      x = layers_[i]->push(x, state, is_last);
+    }
+  }
   return x;
 }
 
@@ -62,10 +131,10 @@ ResidualUnit& ResidualUnit::add(std::unique_ptr<AudioLayer> layer, const std::st
 
 at::Tensor ResidualUnit::push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const {
   const at::Tensor y_BCT = stack_.push(x_BCT, state, is_last);
-  at::Tensor x = shortcut_ ? shortcut_->push(x_BCT, state, is_last) : x_BCT;
   // Inputs wait for outputs that look ahead.
   at::Tensor& waiting = state.kept(*this);
-  if (waiting.defined() && waiting.size(2) > 0) x = at::cat({waiting, x}, 2);
+  const at::Tensor x =
+      joined_positions(waiting, shortcut_ ? shortcut_->push(x_BCT, state, is_last) : x_BCT);
   const int64_t ready = y_BCT.size(2);
   waiting = x.narrow(2, ready, x.size(2) - ready);
   return x.narrow(2, 0, ready) + y_BCT;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "s2s/error.h"
+#include "s2s/nn/codec_streams.h"
 #include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 
@@ -40,7 +41,10 @@ at::Tensor FrameCodec::frames_of(const at::Tensor& lengths_B) const {
   return at::floor_divide(lengths_B + (frame - 1), frame);
 }
 
-at::Device FrameCodec::device() { return named_buffers().front().tensor->device(); }
+at::Device FrameCodec::device() {
+  const std::vector<NamedTensor> buffers = named_buffers();
+  return (buffers.empty() ? named_parameters() : buffers).front().tensor->device();
+}
 
 at::Tensor FrameCodec::encode_in_pieces(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                                         const EncodePiece& of_piece) const {
@@ -98,8 +102,9 @@ class FrameCodec::AudioStream final : public CodecEncoderStream {
       : codec_(codec),
         of_piece_(std::move(of_piece)),
         nothing_(std::move(nothing)),
-        held_BS_(at::zeros({nothing_.size(0), 0},
-                           at::TensorOptions(at::kFloat).device(codec.device()))) {}
+        held_BS_(
+            at::zeros({nothing_.size(0), 0}, at::TensorOptions(at::kFloat).device(codec.device()))),
+        mark_(codec, StreamMark::Pushes::kAudio, nothing_.size(0)) {}
 
   at::Tensor push(const at::Tensor& audio_BS) override {
     const at::NoGradGuard no_grad;
@@ -131,18 +136,36 @@ class FrameCodec::AudioStream final : public CodecEncoderStream {
     return rest_BKT;
   }
 
+  TensorMap state() const override {
+    TensorMap state = state_.save(codec_);
+    state["held"] = held_BS_.clone();
+    state["samples"] = at::scalar_tensor(samples_, at::kLong);
+    return mark_.on(std::move(state));
+  }
+
+  void restore(const TensorMap& state) override {
+    mark_.check(state, {"held", "samples"});
+    state_.restore(codec_, state, codec_.device());
+    held_BS_ = state.at("held").to(held_BS_.options()).clone();
+    samples_ = state.at("samples").item<int64_t>();
+  }
+
  private:
   FrameCodec& codec_;
   EncodePiece of_piece_;
   at::Tensor nothing_, held_BS_;
   int64_t samples_ = 0;
   StreamState state_;
+  StreamMark mark_;
 };
 
 class FrameCodec::CodeStream final : public CodecStream {
  public:
   CodeStream(FrameCodec& codec, int64_t batch_size)
-      : codec_(codec), batch_(batch_size), device_(codec.device()) {}
+      : codec_(codec),
+        batch_(batch_size),
+        device_(codec.device()),
+        mark_(codec, StreamMark::Pushes::kCodes, batch_size) {}
 
   at::Tensor push(const at::Tensor& codes_BKT) override {
     const at::NoGradGuard no_grad;
@@ -165,6 +188,21 @@ class FrameCodec::CodeStream final : public CodecStream {
     return at::constant_pad_nd(rest_BS, {0, missing});
   }
 
+  TensorMap state() const override {
+    TensorMap state = state_.save(codec_);
+    state["counts"] = at::tensor({num_books_, frames_, samples_}, at::kLong);
+    return mark_.on(std::move(state));
+  }
+
+  void restore(const TensorMap& state) override {
+    mark_.check(state, {"counts"});
+    state_.restore(codec_, state, device_);
+    const std::vector<int64_t> counts = to_vector(state.at("counts"));
+    num_books_ = counts.at(0);
+    frames_ = counts.at(1);
+    samples_ = counts.at(2);
+  }
+
  private:
   at::Tensor counted(const at::Tensor& audio_BS) {
     samples_ += audio_BS.size(1);
@@ -175,6 +213,7 @@ class FrameCodec::CodeStream final : public CodecStream {
   int64_t batch_, num_books_ = 0, frames_ = 0, samples_ = 0;
   at::Device device_;
   StreamState state_;
+  StreamMark mark_;
 };
 
 std::unique_ptr<CodecStream> FrameCodec::open_stream(int64_t batch_size) {
@@ -274,6 +313,17 @@ Config read_codec_keys(const Config& foreign, const std::string& model_type,
     found[key] = value;
   }
   return found;
+}
+
+Config write_codec_keys(const Config& options, const std::string& model_type,
+                        const std::string& architecture) {
+  Config foreign = Config::map();
+  foreign["architectures"] = Config::list({Config::scalar(architecture, true)});
+  foreign["model_type"] = Config::scalar(model_type, true);
+  for (const auto& [key, value] : options.entries()) {
+    if (key != "path" && key != "num_codebooks" && !value.is_null()) foreign[key] = value;
+  }
+  return foreign;
 }
 
 }  // namespace s2s

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "s2s/nn/codec_streams.h"
 #include "s2s/nn/rows.h"
 
 // Shape letters: B batch, K codebooks of the codec, n frames of a group, T groups, S samples.
@@ -36,6 +37,8 @@ class GroupedStream final : public CodecStream {
     return stream_->push(single(codes_BKT, n_));
   }
   at::Tensor finish() override { return stream_->finish(); }
+  TensorMap state() const override { return stream_->state(); }
+  void restore(const TensorMap& state) override { stream_->restore(state); }
 
  private:
   std::unique_ptr<CodecStream> stream_;
@@ -44,12 +47,15 @@ class GroupedStream final : public CodecStream {
 
 class GroupedEncoderStream final : public CodecEncoderStream {
  public:
-  GroupedEncoderStream(std::unique_ptr<CodecEncoderStream> stream, int64_t n,
-                       int64_t samples_per_group)
-      : stream_(std::move(stream)), n_(n), samples_per_group_(samples_per_group) {}
+  GroupedEncoderStream(Codec& codec, std::unique_ptr<CodecEncoderStream> stream, int64_t n,
+                       int64_t batch_size)
+      : stream_(std::move(stream)),
+        n_(n),
+        samples_per_group_(codec.shape().samples_per_frame),
+        rows_(batch_size),
+        mark_(codec, StreamMark::Pushes::kAudio, batch_size) {}
   at::Tensor push(const at::Tensor& audio_BS) override {
     num_samples_ += audio_BS.size(1);
-    rows_ = audio_BS.size(0);
     type_ = audio_BS.options();
     return complete(stream_->push(audio_BS));
   }
@@ -61,10 +67,33 @@ class GroupedEncoderStream final : public CodecEncoderStream {
     return at::cat({codes, complete(stream_->finish())}, 2);
   }
 
+  /// That of the codec's stream, with a mark and members of its own.
+  TensorMap state() const override {
+    TensorMap state = {{kSamples, at::scalar_tensor(num_samples_, at::kLong)}};
+    if (rest_.defined()) state[kRest] = rest_.clone();
+    for (auto& [name, tensor] : stream_->state()) state[kInner + name] = tensor;
+    return mark_.on(std::move(state));
+  }
+
+  void restore(const TensorMap& state) override {
+    mark_.check(state, {kSamples});
+    TensorMap inner;
+    for (const auto& [name, tensor] : state) {
+      if (name.starts_with(kInner)) inner[name.substr(kInner.size())] = tensor;
+    }
+    stream_->restore(inner);
+    num_samples_ = state.at(kSamples).item<int64_t>();
+    const auto rest = state.find(kRest);
+    rest_ = rest == state.end() ? at::Tensor() : rest->second.clone();
+  }
+
  private:
+  inline static const std::string kSamples = "samples", kRest = "rest", kInner = "codec.";
+
   /// The groups that are complete. The rest waits.
   at::Tensor complete(const at::Tensor& codes_BKT) {
-    const at::Tensor codes = rest_.defined() ? at::cat({rest_, codes_BKT}, 2) : codes_BKT;
+    const at::Tensor codes =
+        rest_.defined() ? at::cat({rest_.to(codes_BKT.device()), codes_BKT}, 2) : codes_BKT;
     const int64_t ready = codes.size(2) / n_ * n_;
     rest_ = codes.narrow(2, ready, codes.size(2) - ready).clone();
     return grouped(codes.narrow(2, 0, ready).contiguous(), n_);
@@ -72,9 +101,10 @@ class GroupedEncoderStream final : public CodecEncoderStream {
 
   std::unique_ptr<CodecEncoderStream> stream_;
   int64_t n_, samples_per_group_;
-  int64_t num_samples_ = 0, rows_ = 1;
+  int64_t num_samples_ = 0, rows_;
   at::TensorOptions type_ = at::kFloat;
   at::Tensor rest_;
+  StreamMark mark_;
 };
 
 class GroupedCodec final : public Codec {
@@ -105,7 +135,7 @@ class GroupedCodec final : public Codec {
   std::unique_ptr<CodecEncoderStream> open_encoder_stream(int64_t batch_size) override {
     auto stream = codec_->open_encoder_stream(batch_size);
     if (stream == nullptr) return nullptr;
-    return std::make_unique<GroupedEncoderStream>(std::move(stream), n_, shape().samples_per_frame);
+    return std::make_unique<GroupedEncoderStream>(*this, std::move(stream), n_, batch_size);
   }
   at::Tensor silence_codes() override { return codec_->silence_codes().repeat({n_}); }
   bool fit(const std::function<at::Tensor()>& next) override { return codec_->fit(next); }

@@ -75,6 +75,15 @@ at::Tensor StoredWeight::value() const {
   return form_.trains ? normed() : normed_.of(weight_, length_, normed);
 }
 
+at::Tensor StoredWeight::arranged(
+    const std::function<at::Tensor(const at::Tensor&)>& arrange) const {
+  if (form_.trains) return arrange(value());
+  const at::Tensor& length = form_.is_normed ? length_ : weight_;
+  return arranged_.of(weight_, length, [&] {
+    return arrange(form_.is_normed ? weight_ * (length_ / slice_lengths(weight_)) : weight_);
+  });
+}
+
 at::Tensor StoredWeight::product(const at::Tensor& x) const {
   return affine(x, value().flatten(1), bias);
 }

@@ -1,9 +1,8 @@
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 
-#include "nn/kernels/affine.h"
+#include "nn/speech/channels_last.h"
 #include "s2s/error.h"
 #include "s2s/nn/audio.h"
 
@@ -21,13 +20,10 @@ ConvSpec completed(ConvSpec spec) {
   return spec;
 }
 
-/// A product reads the weights of a few outputs once, where a convolution brings all of them into
-/// another order first.
-constexpr int64_t kFewOutputs = 16;
-
-bool has_few_outputs(const at::Tensor& x, int64_t count, int64_t groups) {
-  return x.is_cpu() && groups == 1 && x.size(0) * count <= kFewOutputs &&
-         !at::GradMode::is_enabled();
+/// The newest positions that differ when rows end before `most` of them, where their end is
+/// mirrored: these, those that they mirror, and those that would be padding.
+int64_t tail_of(int64_t most, const ConvSpec& spec) {
+  return 2 * most + std::max(spec.left, spec.stride) + 1;
 }
 
 at::Tensor joined(const at::Tensor& before, const at::Tensor& x_BCT) {
@@ -105,7 +101,85 @@ at::Tensor StreamConv1d::padded_back(const at::Tensor& x_BCT, const at::Tensor& 
   return at::cat({x_BCT, back}, 2);
 }
 
+bool StreamConv1d::is_plain(const at::Tensor& x_BCT, StreamState& state, bool is_last) const {
+  const bool is_mirrored = spec_.padding != EdgePadding::kZeros;
+  if (!uses_channels_last(x_BCT) || spec_.groups > 1 || x_BCT.size(2) == 0 ||
+      (is_mirrored && spec_.right > 0) || (is_last && state.completes())) {
+    return false;
+  }
+  const at::Tensor& past = state.kept(*this);
+  const int64_t seen = x_BCT.size(2) + (past.defined() ? past.size(2) : 0);
+  const int64_t needed = spec_.padding == EdgePadding::kReflect ? spec_.left + 1 : 1;
+  if (state.count(*this) == 0 && seen < needed) return false;
+  const at::Tensor& surplus_B = state.surplus_B();
+  if (!is_mirrored || !surplus_B.defined()) return true;
+  const int64_t most = surplus_B.max().item<int64_t>();
+  return most == 0 || seen >= tail_of(most, spec_);
+}
+
+void StreamConv1d::end_rows(const at::Tensor& seen_BCT, const at::Tensor& surplus_B) const {
+  const int64_t width = seen_BCT.size(2), most = surplus_B.max().item<int64_t>();
+  if (most == 0) return;
+  if (spec_.padding == EdgePadding::kZeros) {
+    for (int64_t b = 0; b < seen_BCT.size(0); ++b) {
+      const int64_t count = std::min(surplus_B[b].item<int64_t>(), width);
+      seen_BCT[b].narrow(1, width - count, count).zero_();
+    }
+    return;
+  }
+  const int64_t count = tail_of(most, spec_);
+  const at::Tensor tail_BCT = seen_BCT.narrow(2, width - count, count);
+  tail_BCT.copy_(ended(tail_BCT, surplus_B));
+}
+
+void StreamConv1d::pad_front(const at::Tensor& front_BCT, const at::Tensor& seen_BCT) const {
+  if (spec_.left == 0) return;
+  if (spec_.padding == EdgePadding::kZeros) {
+    front_BCT.zero_();
+  } else if (spec_.padding == EdgePadding::kReplicate) {
+    front_BCT.copy_(seen_BCT.narrow(2, 0, 1).expand_as(front_BCT));
+  } else {
+    front_BCT.copy_(seen_BCT.narrow(2, 1, spec_.left).flip(2));
+  }
+}
+
+at::Tensor StreamConv1d::push_padded(const PointwiseLayer* before, const at::Tensor& x_BCT,
+                                     StreamState& state, bool is_last) const {
+  const at::Tensor& past = state.kept(*this);
+  at::Tensor& surplus_B = state.surplus_B();
+  int64_t& has_begun = state.count(*this);
+  const int64_t front = has_begun == 0 ? spec_.left : 0, back = is_last ? spec_.right : 0;
+  const int64_t old = past.defined() ? past.size(2) : 0, width = x_BCT.size(2);
+  const at::Tensor all = new_channels_last(x_BCT, x_BCT.size(1), front + old + width + back);
+  if (old > 0) all.narrow(2, front, old).copy_(past);
+  const at::Tensor own = all.narrow(2, front + old, width);
+  if (before != nullptr) {
+    before->write(x_BCT, own);
+  } else {
+    own.copy_(x_BCT);
+  }
+  const at::Tensor seen = all.narrow(2, front, old + width);
+  if (surplus_B.defined()) {
+    end_rows(seen, surplus_B);
+    if (spec_.stride > 1) surplus_B = at::floor_divide(surplus_B, spec_.stride);
+  }
+  if (has_begun == 0) pad_front(all.narrow(2, 0, front), seen);
+  if (back > 0) all.narrow(2, front + old + width, back).zero_();
+  has_begun = 1;
+  return outputs_of(all, state);
+}
+
+at::Tensor StreamConv1d::push_after(const PointwiseLayer& before, const at::Tensor& x_BCT,
+                                    StreamState& state, bool is_last) const {
+  return is_plain(x_BCT, state, is_last) ? push_padded(&before, x_BCT, state, is_last)
+                                         : AudioLayer::push_after(before, x_BCT, state, is_last);
+}
+
 at::Tensor StreamConv1d::push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const {
+  if (is_plain(x_BCT, state, is_last)) {
+    const bool sees_only_x = spec_.kernel == 1 && spec_.left == 0 && spec_.right == 0;
+    return sees_only_x ? outputs_of(x_BCT, state) : push_padded(nullptr, x_BCT, state, is_last);
+  }
   at::Tensor& past = state.kept(*this);
   at::Tensor& tail = state.kept(*this, kTail);
   at::Tensor& surplus_B = state.surplus_B();
@@ -146,43 +220,29 @@ at::Tensor StreamConv1d::push(const at::Tensor& x_BCT, StreamState& state, bool 
     has_begun = 1;
   }
   if (is_last && !is_padded) seen = padded_back(seen, tail);
-  const int64_t reach = reach_of(spec_);
-  const int64_t count = seen.size(2) < reach ? 0 : (seen.size(2) - reach) / spec_.stride + 1;
+  return outputs_of(seen, state);
+}
+
+at::Tensor StreamConv1d::outputs_of(const at::Tensor& seen_BCT, StreamState& state) const {
+  const int64_t reach = reach_of(spec_), width = seen_BCT.size(2);
+  const int64_t count = width < reach ? 0 : (width - reach) / spec_.stride + 1;
   const int64_t begin = count * spec_.stride;  // of what later outputs see
-  past = begin < seen.size(2) ? seen.narrow(2, begin, seen.size(2) - begin).clone()
-                              : seen.narrow(2, 0, 0);
-  if (count == 0) return x_BCT.new_empty({x_BCT.size(0), spec_.outputs, 0});
-  const at::Tensor used = seen.narrow(2, 0, (count - 1) * spec_.stride + reach);
-  if (has_few_outputs(used, count, spec_.groups)) return few_outputs(used, count);
+  state.kept(*this) = begin < width ? seen_BCT.narrow(2, begin, width - begin).clone()
+                                    : seen_BCT.new_empty({seen_BCT.size(0), spec_.inputs, 0});
+  if (count == 0) return seen_BCT.new_empty({seen_BCT.size(0), spec_.outputs, 0});
+  const at::Tensor used = seen_BCT.narrow(2, 0, (count - 1) * spec_.stride + reach);
+  if (spec_.groups == 1 && uses_channels_last(used)) {
+    const at::Tensor weight_OKC = weight_.arranged(
+        [](const at::Tensor& weight_OCK) { return weight_OCK.transpose(1, 2).contiguous(); });
+    return channels_last_conv(used, weight_OKC, weight_.bias, spec_.stride, spec_.dilation);
+  }
   return at::conv1d(used, weight_.value(), weight_.bias, spec_.stride, at::IntArrayRef(kNoPadding),
                     spec_.dilation, spec_.groups);
 }
 
-at::Tensor StreamConv1d::few_outputs(const at::Tensor& used_BCT, int64_t count) const {
-  const at::Tensor x_BCT = used_BCT.contiguous();
-  const int64_t batch = x_BCT.size(0), channels = x_BCT.size(1), width = x_BCT.size(2);
-  const at::Tensor windows_BTCK =
-      x_BCT.as_strided({batch, count, channels, spec_.kernel},
-                       {channels * width, spec_.stride, width, spec_.dilation});
-  const at::Tensor y_BTC = affine(windows_BTCK.reshape({batch, count, channels * spec_.kernel}),
-                                  weight_.value().flatten(1), weight_.bias);
-  return y_BTC.transpose(1, 2);
-}
-
 namespace {
 
-/// What a transposed convolution makes of a few inputs: each adds a window.
-at::Tensor few_windows(const at::Tensor& x_BCT, const at::Tensor& weight_COK, int64_t stride) {
-  const int64_t batch = x_BCT.size(0), count = x_BCT.size(2), kernel = weight_COK.size(2);
-  const at::Tensor windows_BTOK =
-      at::matmul(x_BCT.transpose(1, 2), weight_COK.flatten(1)).unflatten(2, {-1, kernel});
-  const at::Tensor sum =
-      x_BCT.new_zeros({batch, weight_COK.size(1), (count - 1) * stride + kernel});
-  for (int64_t t = 0; t < count; ++t) {
-    sum.narrow(2, t * stride, kernel).add_(windows_BTOK.select(1, t));
-  }
-  return sum;
-}
+constexpr int kNewest = 1;  // StreamState::kept: the newest input, where outputs are of two
 
 ConvTransposeSpec completed(ConvTransposeSpec spec) {
   if (spec.right == -1) spec.right = spec.kernel - spec.stride;
@@ -203,16 +263,69 @@ StreamConvTranspose1d::StreamConvTranspose1d(const ConvTransposeSpec& spec)
 
 StreamConvTranspose1d::~StreamConvTranspose1d() = default;
 
+bool StreamConvTranspose1d::is_convolution(const at::Tensor& x_BCT) const {
+  return uses_channels_last(x_BCT) && spec_.groups == 1 && spec_.kernel == 2 * spec_.stride;
+}
+
+at::Tensor StreamConvTranspose1d::cut_front(const at::Tensor& done_BCT, StreamState& state) const {
+  int64_t& dropped = state.count(*this);
+  const int64_t drops = std::min(spec_.left - dropped, done_BCT.size(2));
+  if (drops <= 0) return done_BCT;
+  dropped += drops;
+  return done_BCT.narrow(2, drops, done_BCT.size(2) - drops);
+}
+
+at::Tensor StreamConvTranspose1d::push_pairs(const PointwiseLayer* before, const at::Tensor& x_BCT,
+                                             StreamState& state, bool is_last) const {
+  const int64_t stride = spec_.stride, batch = x_BCT.size(0), width = x_BCT.size(2);
+  at::Tensor& newest = state.kept(*this, kNewest);
+  // Of the newest input alone, after the last one.
+  const int64_t rest = is_last && (width > 0 || newest.defined()) ? stride - spec_.right : 0;
+  const int64_t count = width + (rest > 0 ? 1 : 0);
+  if (count == 0) return x_BCT.new_empty({batch, spec_.outputs, 0});
+  const at::Tensor all = new_channels_last(x_BCT, x_BCT.size(1), 1 + count);
+  const at::Tensor first = all.narrow(2, 0, 1), own = all.narrow(2, 1, width);
+  if (newest.defined()) {
+    first.copy_(newest);
+  } else {
+    first.zero_();
+  }
+  if (before != nullptr) {
+    before->write(x_BCT, own);
+  } else {
+    own.copy_(x_BCT);
+  }
+  if (rest > 0) all.narrow(2, 1 + width, 1).zero_();
+  newest = all.narrow(2, width, 1).clone();
+  // Outputs of a position: `stride` places, each with all channels.
+  const at::Tensor weight_P2C = weight_.arranged([stride](const at::Tensor& weight_COK) {
+    return weight_COK.unflatten(2, {2, stride})
+        .flip({2})
+        .permute({3, 1, 2, 0})
+        .flatten(0, 1)
+        .contiguous();
+  });
+  const at::Tensor bias_P = spec_.has_bias ? weight_.bias.repeat({stride}) : at::Tensor();
+  const at::Tensor y_BTP = channels_last_conv(all, weight_P2C, bias_P, 1, 1).transpose(1, 2);
+  const at::Tensor y_BCT = y_BTP.reshape({batch, count * stride, spec_.outputs}).transpose(1, 2);
+  return cut_front(y_BCT.narrow(2, 0, width * stride + rest), state);
+}
+
+at::Tensor StreamConvTranspose1d::push_after(const PointwiseLayer& before, const at::Tensor& x_BCT,
+                                             StreamState& state, bool is_last) const {
+  return is_convolution(x_BCT) ? push_pairs(&before, x_BCT, state, is_last)
+                               : AudioLayer::push_after(before, x_BCT, state, is_last);
+}
+
 at::Tensor StreamConvTranspose1d::push(const at::Tensor& x_BCT, StreamState& state,
                                        bool is_last) const {
+  if (is_convolution(x_BCT)) return push_pairs(nullptr, x_BCT, state, is_last);
   const int64_t overlap = spec_.kernel - spec_.stride, width = x_BCT.size(2) * spec_.stride;
   at::Tensor& past = state.kept(*this);
   at::Tensor done;
   if (x_BCT.size(2) > 0) {
     const at::Tensor sum =
-        has_few_outputs(x_BCT, x_BCT.size(2), spec_.groups)
-            ? few_windows(x_BCT, weight_.value(), spec_.stride)
-            : at::conv_transpose1d(x_BCT, weight_.value(), {}, spec_.stride, 0, 0, spec_.groups);
+        at::conv_transpose1d(x_BCT, weight_.value(), {}, spec_.stride, 0, 0, spec_.groups);
     if (past.defined()) sum.narrow(2, 0, overlap).add_(past);
     past = sum.narrow(2, width, overlap).clone();
     done = sum.narrow(2, 0, width);
@@ -222,12 +335,7 @@ at::Tensor StreamConvTranspose1d::push(const at::Tensor& x_BCT, StreamState& sta
   if (is_last && past.defined() && overlap > spec_.right) {
     done = at::cat({done, past.narrow(2, 0, overlap - spec_.right)}, 2);
   }
-  int64_t& dropped = state.count(*this);
-  const int64_t drops = std::min(spec_.left - dropped, done.size(2));
-  if (drops > 0) {
-    dropped += drops;
-    done = done.narrow(2, drops, done.size(2) - drops);
-  }
+  done = cut_front(done, state);
   return spec_.has_bias ? done + weight_.bias.view({1, -1, 1}) : done;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "s2s/nn/codec_streams.h"
 #include "s2s/nn/rows.h"
 
 namespace PLUGIN_NAME {
@@ -16,13 +17,20 @@ constexpr double kLowestHz = 80;
 /// Each frame is decoded independently, so `finish` has nothing to return.
 class Stream : public s2s::CodecStream {
  public:
-  Stream(Bands& bands, int64_t batch_size) : bands_(bands), batch_size_(batch_size) {}
+  Stream(Bands& bands, int64_t batch_size)
+      : bands_(bands),
+        batch_size_(batch_size),
+        mark_(bands, s2s::StreamMark::Pushes::kCodes, batch_size) {}
   at::Tensor push(const at::Tensor& codes_BKT) override { return bands_.decode(codes_BKT); }
   at::Tensor finish() override { return at::zeros({batch_size_, 0}); }
+  /// It remembers nothing: its state says only which stream it is of.
+  s2s::TensorMap state() const override { return mark_.on({}); }
+  void restore(const s2s::TensorMap& state) override { mark_.check(state); }
 
  private:
   Bands& bands_;
   int64_t batch_size_;
+  s2s::StreamMark mark_;
 };
 
 }  // namespace
