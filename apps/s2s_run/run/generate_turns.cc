@@ -191,7 +191,7 @@ void speak_turns(const GenerateArguments& arguments, const std::string& type, Sp
       const SpokenAnswer& answer = answers[i - begin];
       files.add(prompts[i].asked, answer.audio_S,
                 {{"audio_tokens", code_lists(answer.codes_TK)}, {"ended", answer.is_ended}},
-                answer.is_ended ? "" : ", the end is missing: --max-new-tokens");
+                answer.is_ended ? "" : ", cut off by --max-new-tokens");
     }
   }
 }

@@ -9,6 +9,7 @@
 
 #include "s2s/nn/eval_scope.h"
 #include "s2s/nn/full_precision.h"
+#include "s2s/nn/rows.h"
 #include "streams.h"
 
 namespace s2s::two_level {
@@ -175,12 +176,14 @@ at::Tensor CsmModel::continue_rows(const std::map<std::string, at::Tensor>& inpu
                                    const std::string& prefix, int64_t count) {
   const at::NoGradGuard no_grad;
   const CsmRows all = rows_from(inputs, prefix);
-  const auto lengths = inputs.find(prefix + "lens");
+  const auto given = inputs.find(prefix + "lens");
+  const std::vector<int64_t> lengths =
+      given == inputs.end()
+          ? std::vector<int64_t>(static_cast<size_t>(all.text_BT.size(0)), all.text_BT.size(1))
+          : to_vector(given->second);
   std::vector<CsmRows> prompts;
-  for (int64_t b = 0; b < all.text_BT.size(0); ++b) {
-    prompts.push_back(single_row(
-        all, b,
-        lengths == inputs.end() ? all.text_BT.size(1) : lengths->second[b].item<int64_t>()));
+  for (size_t b = 0; b < lengths.size(); ++b) {
+    prompts.push_back(single_row(all, static_cast<int64_t>(b), lengths[b]));
   }
   SpeechOptions options;
   options.max_frames = count;

@@ -8,6 +8,7 @@
 
 #include "csm_model.h"
 #include "s2s/nn/losses.h"
+#include "s2s/nn/rows.h"
 #include "streams.h"
 #include "two_level_errors.h"
 
@@ -85,10 +86,10 @@ CsmRows CsmModel::spoken_rows(const Batch& batch) {
   check_texts(batch, codes_BKT.size(0));
   std::vector<at::Tensor> text, frames, mask, labels;
   int64_t width = 0;
-  for (int64_t b = 0; b < codes_BKT.size(0); ++b) {
-    const at::Tensor codes_TK = codes_BKT[b].narrow(1, 0, lengths_B[b].item<int64_t>()).t();
-    const CsmRows row =
-        turn_row({std::nullopt, batch.target_texts.at(static_cast<size_t>(b)), {}}, codes_TK);
+  const std::vector<int64_t> lengths = to_vector(lengths_B);
+  for (size_t b = 0; b < lengths.size(); ++b) {
+    const at::Tensor codes_TK = codes_BKT[static_cast<int64_t>(b)].narrow(1, 0, lengths[b]).t();
+    const CsmRows row = turn_row({std::nullopt, batch.target_texts.at(b), {}}, codes_TK);
     text.push_back(row.text_BT);
     frames.push_back(row.frames_BTK);
     mask.push_back(row.mask_BT);

@@ -19,11 +19,11 @@ namespace {
 const std::string kReferenceFolder = source_dir() + "/tests/reference/data/";
 
 /// Both clips of the recognizer's reference file, one in each channel.
-void write_stereo(const fs::path& path) {
+void write_stereo(const fs::path& path, bool is_swapped = false) {
   const s2s::ReferenceFile file =
       s2s::read_reference(kReferenceFolder + "nemo_asr_ctc.safetensors");
-  const at::Tensor samples_SC =
-      file.input("audio").narrow(1, 0, 9333).clamp(-1, 1).t().contiguous();
+  const at::Tensor clips_CS = file.input("audio").narrow(1, 0, 9333).clamp(-1, 1);
+  const at::Tensor samples_SC = (is_swapped ? clips_CS.flip({0}) : clips_CS).t().contiguous();
   SF_INFO info = {};
   info.samplerate = 16000;
   info.channels = 2;
@@ -177,6 +177,7 @@ const fs::path& trained_csm() {
     const fs::path calls = folder.path() / "calls";
     fs::create_directories(calls);
     write_stereo(calls / "talk.wav");
+    write_stereo(calls / "other.wav", /*is_swapped=*/true);
     printed(transcription(calls));
     printed({"data", "convert", calls.string(), (folder.path() / "cuts.jsonl").string()});
     write_text(folder.path() / "letters.txt",
@@ -238,6 +239,23 @@ TEST_CASE("CSM is trained on the agent's texts, is listened to, and speaks") {
   CHECK(answers[0].at("audio_tokens") == answers[1].at("audio_tokens"));  // speaker_id
   CHECK(answers[0].at("audio_tokens") != answers[2].at("audio_tokens"));  // turns before it
   CHECK(answers[0].at("audio_tokens") != answers[3].at("audio_tokens"));  // another speaker
+}
+
+TEST_CASE("several ranks validate what CSM says as one process") {
+  const TemporaryFolder out;
+  const Words validate = {"validate", "--checkpoint", trained_csm().string(),
+                          "data.validation_ds.batch_size=1"};
+  const Words on_two = {"launch", "local", "-n", "2", "--"};
+  printed(with(validate, {"--report", out / "one"}));
+  const std::string one = read_text(out.path() / "one/predictions.jsonl");
+  CHECK(std::count(one.begin(), one.end(), '\n') == 2);
+  CHECK(contains(one, "heard_model"));
+  for (const char* strategy : {"{name: fsdp}", "{name: model_parallel, tensor_parallel_size: 2}"}) {
+    CAPTURE(std::string(strategy));
+    printed(with(with(on_two, validate), {"--report", out / "two", "--force", "trainer.devices=2",
+                                          "trainer.strategy=" + std::string(strategy)}));
+    CHECK(read_text(out.path() / "two/predictions.jsonl") == one);
+  }
 }
 
 TEST_CASE("what CSM cannot speak ends in one message") {
