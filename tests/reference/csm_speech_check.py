@@ -56,11 +56,12 @@ def make_folder(folder: Path):
         eos_token="</s>", unk_token="<unk>", pad_token="</s>",
         additional_special_tokens=["<|AUDIO|>", "<|audio_eos|>"])
     audio, audio_eos = tokenizer.convert_tokens_to_ids(["<|AUDIO|>", "<|audio_eos|>"])
-    # One codec frame has 1920 samples, as the processor counts them; the codec has all codes.
+    codes = hf_csm.MIMI["codebook_size"]  # all that the model has, as the class decodes all of them
     config = hf_csm.config(
+        vocab_size=codes, codebook_pad_token_id=codes - 1,
+        depth_decoder_config={**hf_csm.DEPTH, "vocab_size": codes},
         text_vocab_size=len(tokenizer), audio_token_id=audio, audio_eos_token_id=audio_eos,
-        bos_token_id=tokenizer.bos_token_id, pad_token_id=tokenizer.pad_token_id,
-        codec_config={**hf_csm.MIMI, "upsampling_ratios": [8, 6, 5, 4], "codebook_size": 19})
+        bos_token_id=tokenizer.bos_token_id, pad_token_id=tokenizer.pad_token_id)
     model = hf_csm.build(config, 61)
     model.generation_config.max_new_tokens = NEW
     model.save_pretrained(folder)

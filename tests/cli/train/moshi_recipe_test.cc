@@ -137,12 +137,13 @@ model:
   num_attention_heads: 2
   num_key_value_heads: 2
   num_codebooks: 4
+  initializer_range: 0.2
   audio_token_id: 38
   audio_eos_token_id: 39
   codebook_eos_token_id: 17
   speaker_id: 0
   depth_decoder: { hidden_size: 16, intermediate_size: 24, num_hidden_layers: 1,
-    num_attention_heads: 2, num_key_value_heads: 2 }
+    num_attention_heads: 2, num_key_value_heads: 2, initializer_range: 0.2 }
   codec: { name: mimi, num_codebooks: 4, num_quantizers: 4, num_filters: 4, hidden_size: 32,
     codebook_size: 16, codebook_dim: 8, upsample_groups: 32, num_hidden_layers: 1,
     vector_quantization_hidden_dimension: 8, intermediate_size: 32, num_attention_heads: 2,
