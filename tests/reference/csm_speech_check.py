@@ -53,7 +53,7 @@ def turn(role, text, path=None) -> dict:
 def make_folder(folder: Path):
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_file=str(DATA / "hf_tokenizer_tinyllama.json"), bos_token="<s>",
-        eos_token="</s>", unk_token="<unk>", pad_token="</s>",
+        eos_token="</s>", unk_token="<unk>", pad_token="<|AUDIO|>",
         additional_special_tokens=["<|AUDIO|>", "<|audio_eos|>"])
     audio, audio_eos = tokenizer.convert_tokens_to_ids(["<|AUDIO|>", "<|audio_eos|>"])
     codes = hf_csm.MIMI["codebook_size"]  # all that the model has, as the class decodes all of them

@@ -85,7 +85,9 @@ MessageParts parts_of(const json& content, const std::string& place) {
 /// A conversation as transformers' chat templates take it.
 class TurnsReader {
  public:
-  explicit TurnsReader(int64_t sample_rate_hz) : sample_rate_hz_(sample_rate_hz) {}
+  /// channel: of the recordings.
+  TurnsReader(int64_t channel, int64_t sample_rate_hz)
+      : channel_(channel), sample_rate_hz_(sample_rate_hz) {}
 
   /// Errors: [data/prompt], [data/spoken-text], [data/spoken-turns], those of read_wave.
   TurnsPrompt of_object(const json& object, const data::LineOrigin& origin) const {
@@ -125,12 +127,13 @@ class TurnsReader {
     if (is_last && turn.text.empty()) throw spoken_text(place, "there is no text");
     if (!is_last) {
       turn.audio_S =
-          read_wave(resolved_path(*parts.audio_path, origin.file), 0, sample_rate_hz_).samples_S;
+          read_wave(resolved_path(*parts.audio_path, origin.file), channel_, sample_rate_hz_)
+              .samples_S;
     }
     return turn;
   }
 
-  int64_t sample_rate_hz_;
+  int64_t channel_, sample_rate_hz_;
 };
 
 std::vector<TurnsPrompt> turns_prompts_of(const GenerateArguments& arguments,
@@ -140,7 +143,7 @@ std::vector<TurnsPrompt> turns_prompts_of(const GenerateArguments& arguments,
   for (const std::string& text : arguments.prompts) {
     prompts.push_back(turns_of_text(text, "--prompt"));
   }
-  const TurnsReader reader(sample_rate_hz);
+  const TurnsReader reader(arguments.channel, sample_rate_hz);
   for (const std::string& path : arguments.inputs) {
     const bool is_json = is_json_lines(path);
     read_prompt_lines(path, [&](const std::string& line, const data::LineOrigin& origin) {
