@@ -19,8 +19,15 @@ are added. There is no dropout, so train and eval mode are the same. B rows, T p
   input/prompt_*            frames, text, mask of a prompt; output/tokens_audio [B,N,K] of
                             `generate`, greedy, behind it.
   grad/* of loss, losses and after/3/* of three steps of the optimizer.
+
+The case `spoken` has prompts of different lengths (prompt_lens [B]; text and frames end there) and
+no training. The class generates them as a batch with padding on the left, and alone; its rows go on
+after their end, so tokens_audio [B,N,K] is -1 behind the frame that ends a row. One row ends with
+all books, one with all but the last, and one not before `prompt_new` frames.
 """
 
+import copy
+import json
 from pathlib import Path
 
 import torch
@@ -133,12 +140,22 @@ def in_version_4(new):
     return old
 
 
+# Few codes, so that some frames have the end in every book.
+SPOKEN = config(
+    num_codebooks=3,
+    vocab_size=6,
+    codebook_pad_token_id=5,
+    depth_decoder_config={**DEPTH, "num_codebooks": 3, "vocab_size": 6},
+)
 UNTIED = config(tie_codebooks_embeddings=False)
 CASES = {
     "class": ("transformers", config(), 51),
     "untied_transformers4": ("transformers", in_version_4(UNTIED), 52),
     "next_frame": ("next_frame", config(), 53),
+    "spoken": ("next_frame", SPOKEN, 118),
 }
+SPOKEN_LENGTHS, SPOKEN_FRAMES = [4, 7, 5, 6, 3, 6], [2, 3, 5, 2, 1, 4]
+SPOKEN_NEW = 16
 
 
 def build(config_dict, seed):
@@ -231,18 +248,83 @@ def next_frame(model, inputs) -> dict:
     return {"output/next_codes": codes[:, 1:]}
 
 
-@torch.no_grad()
-def generate(model, inputs) -> dict:
-    embeds = embed(model, inputs["prompt_text"], inputs["prompt_frames"], inputs["prompt_mask"])
-    frames = model.generate(
+def continued(model, embeds, attention, count):
+    return model.generate(
         inputs_embeds=embeds,
-        attention_mask=torch.ones(embeds.shape[:2], dtype=torch.long),
-        max_new_tokens=NEW,
+        attention_mask=attention,
+        max_new_tokens=count,
         do_sample=False,
         depth_decoder_do_sample=False,
     )
+
+
+@torch.no_grad()
+def generate(model, inputs) -> dict:
+    embeds = embed(model, inputs["prompt_text"], inputs["prompt_frames"], inputs["prompt_mask"])
+    frames = continued(model, embeds, torch.ones(embeds.shape[:2], dtype=torch.long), NEW)
     assert frames.shape == (2, NEW, model.config.num_codebooks), frames.shape
     return {"output/tokens_audio": frames}
+
+
+def until_end(frames, end):
+    """-1 behind the first frame that ends a row [N,K]: the last book does not decide."""
+    ends = (frames[:, :-1] == end).all(-1).nonzero()
+    kept = frames.clone()
+    if len(ends):
+        kept[int(ends[0]) + 1 :] = -1
+    return kept
+
+
+@torch.no_grad()
+def spoken(model, inputs) -> dict:
+    embeds = embed(model, inputs["prompt_text"], inputs["prompt_frames"], inputs["prompt_mask"])
+    width, end = embeds.size(1), model.config.codebook_eos_token_id
+    lengths = inputs["prompt_lens"].tolist()
+    padded = torch.zeros_like(embeds)
+    attention = torch.zeros(embeds.shape[:2], dtype=torch.long)
+    for row, length in enumerate(lengths):
+        padded[row, width - length :] = embeds[row, :length]
+        attention[row, width - length :] = 1
+    together = continued(model, padded, attention, SPOKEN_NEW)
+    rows = torch.full((len(lengths), SPOKEN_NEW, together.size(2)), -1)
+    for row, length in enumerate(lengths):
+        rows[row, : together.size(1)] = until_end(together[row], end)
+        own = embeds[row : row + 1, :length]
+        alone = continued(model, own, torch.ones(own.shape[:2], dtype=torch.long), SPOKEN_NEW)[0]
+        assert torch.equal(rows[row, : len(alone)], alone) and (rows[row, len(alone) :] == -1).all()
+    return {"output/tokens_audio": rows}
+
+
+def kinds_of_end(rows, end) -> set:
+    """"all", "first books" and "none": how rows end."""
+    kinds = set()
+    for row in rows:
+        last = row[(row >= 0).all(-1)][-1]
+        first_books = (last[:-1] == end).all()
+        kinds.add(("all" if last[-1] == end else "first books") if first_books else "none")
+    return kinds
+
+
+def make_spoken(name, out) -> None:
+    loss_form, config_dict, seed = CASES[name]
+    model = build(config_dict, seed)
+    generator = torch.Generator().manual_seed(seed + 1000)
+    rows = mixed(generator, model.config, SPOKEN_LENGTHS, SPOKEN_FRAMES, max(SPOKEN_LENGTHS))
+    inputs = {f"prompt_{k}": v for k, v in rows.items()}
+    inputs |= {"prompt_lens": torch.tensor(SPOKEN_LENGTHS), "prompt_new": torch.tensor(SPOKEN_NEW)}
+    tensors = spoken(model, inputs)
+    twin = copy.deepcopy(model)
+    rf.nudge(twin, 7, two.NEAR_TIE)
+    frames = tensors["output/tokens_audio"]
+    assert torch.equal(spoken(twin, inputs)["output/tokens_audio"], frames), "near tie"
+    kinds = kinds_of_end(frames, model.config.codebook_eos_token_id)
+    assert kinds == {"all", "first books", "none"}, kinds
+    tensors.update({f"weights/{n}": p for n, p in trained(model).items()})
+    tensors.update({f"input/{k}": v for k, v in inputs.items()})
+    text = json.dumps({**config_dict, "loss_form": loss_form}, indent=1)
+    path = Path(out) / f"hf_csm_{name}.safetensors"
+    size = rf.write_small(path, "model", "csm", text, tensors, two.RTOL, two.ATOL)
+    rf.report(path, size, lengths=[int((row >= 0).all(-1).sum()) for row in frames])
 
 
 def run(model, loss_form, inputs) -> dict:
@@ -263,4 +345,6 @@ def make(name, out) -> None:
 
 
 if __name__ == "__main__":
-    rf.run_cases(__doc__, CASES, make)
+    rf.run_cases(
+        __doc__, CASES, lambda name, out: (make_spoken if name == "spoken" else make)(name, out)
+    )

@@ -63,6 +63,10 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
     speak_prompts(arguments, type, *speaker, setup.builder().device());
     return 0;
   }
+  if (auto* const teller = find_capability<SpeaksTurns>(*model)) {
+    speak_turns(arguments, type, *teller);
+    return 0;
+  }
   auto& speech = require_capability<AnswersSpeech>(*model, type, "answer recordings");
   if (is_piped(arguments)) {
     return static_cast<int>(answer_pipe(arguments, type, speech, setup.builder().device(), log));
@@ -99,7 +103,7 @@ void add_text_options(const Command& command, GenerateArguments& arguments) {
   TextGenerationOptions& text = arguments.text;
   command
       .option("--max-new-tokens", text.max_new_tokens,
-              "longest answer to a prompt, in tokens (default: 128)")
+              "longest answer to a prompt, in tokens, or in frames of speech (default: 128)")
       .positive();
   command.option("--stop", text.stop, "text that ends an answer; may be repeated").takes_one();
   command
@@ -131,12 +135,14 @@ void setup_generate(const Command& program) {
   GenerateArguments& arguments = command.runs(run_generate);
   add_checkpoint_arguments(command, arguments.config, arguments.checkpoint);
   command
-      .option("--input", arguments.inputs,
-              "user recordings, or folders of recordings; for a model that reads text: files with "
-              "a prompt per line (.jsonl: {\"prompt\"} or {\"messages\"}), and, if it takes audio, "
-              "with "
-              "recordings or conversations (cuts, NeMo's manifests); -: audio from standard input "
-              "(with --stream)")
+      .option(
+          "--input", arguments.inputs,
+          "user recordings, or folders of recordings; for a model that reads text: files with "
+          "a prompt per line (.jsonl: {\"prompt\"} or {\"messages\"}), and, if it takes audio, "
+          "with "
+          "recordings or conversations (cuts, NeMo's manifests); for a model that speaks turns: "
+          "texts, or conversations of texts with audio; -: audio from standard input "
+          "(with --stream)")
       .check(not_an_option, "recording");
   command
       .option("--prompt", arguments.prompts,

@@ -12,6 +12,7 @@
 #include "s2s/config.h"
 #include "s2s/error.h"
 #include "s2s/kinds/model_capabilities.h"
+#include "s2s/kinds/speaks_turns.h"
 #include "s2s/kinds/tokenizer.h"
 #include "s2s/nn/token_sampling.h"
 #include "s2s_run/config/config_arguments.h"
@@ -19,9 +20,13 @@
 namespace s2s {
 class Log;
 }
+namespace s2s::data {
+struct LineOrigin;
+}
 
 namespace s2s::run {
 
+constexpr const char* kNoPrompts = "--prompt TEXT, or --input FILE with prompts";
 constexpr const char* kFrameByFrame = "answer recordings frame by frame (--stream)";
 
 struct GenerateArguments {
@@ -118,6 +123,18 @@ class AnswerLines {
   std::optional<std::ofstream> lines_;
 };
 
+/// The bytes of a recording would be read as prompts. Errors: [model/capability].
+void refuse_recordings(const GenerateArguments& arguments, const std::string& type);
+
+/// A line of a file of prompts; `place` is FILE:LINE.
+using ReadPrompt = std::function<void(const std::string& line, const data::LineOrigin& origin)>;
+/// Calls `read` with each line that is not empty. Errors: [data/prompt].
+void read_prompt_lines(const std::string& path, const ReadPrompt& read);
+/// Whether lines of the file are JSON objects.
+bool is_json_lines(const std::string& path);
+/// The text "prompt" of an object. Errors: [data/prompt].
+std::string prompt_of_object(const nlohmann::json& object, const std::string& place);
+
 /// The prompts of a file: a line each; in a .jsonl file the value of "prompt".
 /// Errors: [data/prompt].
 std::vector<std::string> prompts_of_file(const std::string& path);
@@ -146,6 +163,31 @@ TextGenerationOptions text_options_of(const GenerateArguments& arguments,
 
 /// Throws [usage/arguments]: what a model of `type` needs to answer.
 [[noreturn]] void throw_no_input(const std::string& type, const std::string& needed);
+
+/// The WAV files 000.wav, 001.wav, ... and answers.jsonl of --output.
+class SpokenFiles {
+ public:
+  /// Errors: [usage/arguments], [io/exists], [io/write].
+  SpokenFiles(const GenerateArguments& arguments, const std::string& type, size_t count,
+              int64_t sample_rate_hz);
+  /// Writes the next one, and prints what was written. `more`: further keys of the line, and a note
+  /// for the reader. Errors: [io/write].
+  void add(const std::string& prompt, const at::Tensor& audio_S,
+           const nlohmann::ordered_json& more = nlohmann::ordered_json::object(),
+           const std::string& note = "");
+
+ private:
+  const GenerateArguments& arguments_;
+  int64_t sample_rate_hz_;
+  size_t next_ = 0;
+  std::ofstream lines_;
+};
+
+/// Speaks the texts of --prompt, and the texts and conversations of the files of --input, with a
+/// model that ends its speech itself. Writes as speak_prompts.
+/// Errors: [usage/arguments], [data/prompt], [data/spoken-text], [data/spoken-turns], those of
+/// SpokenFiles and of read_wave.
+void speak_turns(const GenerateArguments& arguments, const std::string& type, SpeaksTurns& model);
 
 /// Speaks the prompts of --prompt and of the files of --input. Writes a WAV file for each, and
 /// answers.jsonl, to --output.

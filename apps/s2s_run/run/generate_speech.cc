@@ -56,18 +56,41 @@ std::vector<at::Tensor> codes_of(SpeaksText& model, const std::vector<std::strin
 
 }  // namespace
 
-void speak_prompts(const GenerateArguments& arguments, const std::string& type, SpeaksText& model,
-                   at::Device device) {
-  const std::vector<std::string> prompts = prompts_of(arguments, type);
+SpokenFiles::SpokenFiles(const GenerateArguments& arguments, const std::string& type, size_t count,
+                         int64_t sample_rate_hz)
+    : arguments_(arguments), sample_rate_hz_(sample_rate_hz) {
   if (arguments.output.empty()) throw_no_input(type, "--output FOLDER");
   const fs::path folder = arguments.output;
   std::vector<std::string> files = {(folder / "answers.jsonl").string()};
-  for (size_t i = 0; i < prompts.size(); ++i) files.push_back((folder / wav_name(i)).string());
+  for (size_t i = 0; i < count; ++i) files.push_back((folder / wav_name(i)).string());
   require_new(files, arguments.force);
   make_folders(arguments.output);
-  std::ofstream lines(files[0]);
+  lines_.open(files[0]);
+}
+
+void SpokenFiles::add(const std::string& prompt, const at::Tensor& audio_S,
+                      const nlohmann::ordered_json& more, const std::string& note) {
+  const fs::path folder = arguments_.output;
+  const std::string name = wav_name(next_++), file = (folder / name).string();
+  const double seconds =
+      static_cast<double>(audio_S.size(0)) / static_cast<double>(sample_rate_hz_);
+  write_wave(file, audio_S, sample_rate_hz_);
+  nlohmann::ordered_json line = {{"prompt", prompt}, {"output", name}, {"seconds", seconds}};
+  line.update(more);
+  // Texts of command lines need not be whole characters.
+  lines_ << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+         << std::endl;
+  if (!lines_) throw write_error((folder / "answers.jsonl").string(), "cannot write", errno);
+  if (arguments_.json) return print_json_line(line);
+  fmt::print("{}\n  speech: {} ({:.2f} s{})\n", printable(prompt), printable_name(file), seconds,
+             note);
+}
+
+void speak_prompts(const GenerateArguments& arguments, const std::string& type, SpeaksText& model,
+                   at::Device device) {
+  const std::vector<std::string> prompts = prompts_of(arguments, type);
+  SpokenFiles files(arguments, type, prompts.size(), model.codec().shape().sample_rate_hz);
   const at::NoGradGuard no_grad;
-  const int64_t rate_hz = model.codec().shape().sample_rate_hz;
   const auto step = static_cast<size_t>(arguments.batch_size);
   for (size_t begin = 0; begin < prompts.size(); begin += step) {
     const size_t end = std::min(begin + step, prompts.size());
@@ -76,19 +99,7 @@ void speak_prompts(const GenerateArguments& arguments, const std::string& type, 
     const std::vector<at::Tensor> codes = codes_of(model, texts, device);
     for (size_t i = begin; i < end; ++i) {
       const FullPrecision full_precision;
-      const at::Tensor audio_S = model.codec().decode(codes[i - begin].unsqueeze(0)).squeeze(0);
-      const double seconds = static_cast<double>(audio_S.size(0)) / static_cast<double>(rate_hz);
-      write_wave(files[i + 1], audio_S, rate_hz);
-      const nlohmann::ordered_json line = {
-          {"prompt", prompts[i]}, {"output", wav_name(i)}, {"seconds", seconds}};
-      lines << line.dump() << std::endl;
-      if (!lines) throw write_error(files[0], "cannot write", errno);
-      if (arguments.json) {
-        print_json_line(line);
-        continue;
-      }
-      fmt::print("{}\n  speech: {} ({:.2f} s)\n", printable(prompts[i]),
-                 printable_name(files[i + 1]), seconds);
+      files.add(prompts[i], model.codec().decode(codes[i - begin].unsqueeze(0)).squeeze(0));
     }
   }
 }

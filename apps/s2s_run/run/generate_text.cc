@@ -27,7 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNoPrompts = "--prompt TEXT, or --input FILE with prompts";
 constexpr uint64_t kLongestFile = uint64_t{1} << 30;
 
 /// A file of prompts that cannot be read as one.
@@ -35,11 +34,11 @@ constexpr uint64_t kLongestFile = uint64_t{1} << 30;
   throw data::text_errors::prompt(printable_name(path), found, {});
 }
 
+}  // namespace
+
 bool is_json_lines(const std::string& path) { return fs::path(path).extension() == ".jsonl"; }
 
-/// Calls `read` with each line that is not empty, and its place. Errors: [data/prompt].
-template <class Read>
-void read_lines(const std::string& path, const Read& read) {
+void read_prompt_lines(const std::string& path, const ReadPrompt& read) {
   if (fs::is_directory(path)) throw_file(path, "this is a folder");
   if (!fs::exists(path)) throw_file(path, "there is no such file");
   std::string text;
@@ -62,6 +61,8 @@ void read_lines(const std::string& path, const Read& read) {
   }
   if (!has_any) throw_file(path, "the file is empty");
 }
+
+namespace {
 
 /// The keys of lines, and the chat template, as for the training data of the run.
 data::DocumentOptions options_of(const Config& config) {
@@ -90,7 +91,7 @@ class PromptReader {
   /// A prompt per line; in a .jsonl file a JSON object.
   void read_file(const std::string& path) {
     const bool is_json = is_json_lines(path);
-    read_lines(path, [&](const std::string& line, const data::LineOrigin& origin) {
+    read_prompt_lines(path, [&](const std::string& line, const data::LineOrigin& origin) {
       if (is_json) {
         prompts_.push_back(encoder_.of_line(line, origin));
       } else {
@@ -120,27 +121,30 @@ PromptReader read_prompts(const GenerateArguments& arguments, const Config& conf
   return reader;
 }
 
-/// The bytes of a recording would be read as prompts.
+}  // namespace
+
 void refuse_recordings(const GenerateArguments& arguments, const std::string& type) {
   for (const std::string& path : arguments.inputs) {
     if (convert::is_audio_name(path)) throw_no_capability(type, "answer recordings");
   }
 }
 
-}  // namespace
+std::string prompt_of_object(const nlohmann::json& object, const std::string& place) {
+  const auto prompt = object.is_object() ? object.find("prompt") : object.end();
+  if (!object.is_object() || prompt == object.end() || !prompt->is_string()) {
+    throw_file(place,
+               object.is_discarded() ? "the line is not JSON" : "the line has no text \"prompt\"");
+  }
+  return prompt->get<std::string>();
+}
 
 std::vector<std::string> prompts_of_file(const std::string& path) {
   std::vector<std::string> prompts;
   const bool is_json = is_json_lines(path);
-  read_lines(path, [&](const std::string& line, const data::LineOrigin& origin) {
+  read_prompt_lines(path, [&](const std::string& line, const data::LineOrigin& origin) {
     if (!is_json) return prompts.push_back(line);
-    const auto object = try_parse_foreign_json<nlohmann::json>(line);
-    const auto prompt = object.is_object() ? object.find("prompt") : object.end();
-    if (!object.is_object() || prompt == object.end() || !prompt->is_string()) {
-      throw_file(origin.text(), object.is_discarded() ? "the line is not JSON"
-                                                      : "the line has no text \"prompt\"");
-    }
-    prompts.push_back(prompt->get<std::string>());
+    prompts.push_back(
+        prompt_of_object(try_parse_foreign_json<nlohmann::json>(line), origin.text()));
   });
   return prompts;
 }

@@ -49,15 +49,6 @@ void read_manifest(const std::string& path, PlaceById& seen, CutManifest& manife
 
 namespace fs = std::filesystem;
 
-std::string resolved(const std::string& path, const std::string& manifest) {
-  const fs::path given(path);
-  if (given.is_absolute() || path.starts_with("pipe:")) return path;
-  const fs::path beside = fs::path(manifest).parent_path() / given;
-  std::error_code ignored;
-  if (!fs::exists(beside, ignored) && fs::exists(given, ignored)) return path;
-  return beside.lexically_normal().string();
-}
-
 /// A transform may contain the recording, or the cut, of an impulse response.
 void resolve(std::vector<AudioTransform>& transforms, const std::string& manifest) {
   for (AudioTransform& transform : transforms) {
@@ -70,7 +61,7 @@ void resolve(std::vector<AudioTransform>& transforms, const std::string& manifes
     for (auto& source : recording["sources"]) {
       if (source.is_object() && source.value("type", "") == "file" &&
           source["source"].is_string()) {
-        source["source"] = resolved(source["source"].get<std::string>(), manifest);
+        source["source"] = resolved_path(source["source"].get<std::string>(), manifest);
       }
     }
     transform.kwargs.text = arguments.dump();
@@ -79,7 +70,8 @@ void resolve(std::vector<AudioTransform>& transforms, const std::string& manifes
 
 void resolve(Recording& recording, const std::string& manifest) {
   for (AudioSource& source : recording.sources) {
-    if (source.type == AudioSource::Type::kFile) source.source = resolved(source.source, manifest);
+    if (source.type == AudioSource::Type::kFile)
+      source.source = resolved_path(source.source, manifest);
   }
   resolve(recording.transforms, manifest);
 }
@@ -100,6 +92,15 @@ CutManifest read_cuts(const std::vector<std::string>& paths) {
   findings.throw_if_any();
   if (manifest.cuts.empty()) throw cuts_errors::empty(paths);
   return manifest;
+}
+
+std::string resolved_path(const std::string& path, const std::string& manifest) {
+  const fs::path given(path);
+  if (given.is_absolute() || path.starts_with("pipe:")) return path;
+  const fs::path beside = fs::path(manifest).parent_path() / given;
+  std::error_code ignored;
+  if (!fs::exists(beside, ignored) && fs::exists(given, ignored)) return path;
+  return beside.lexically_normal().string();
 }
 
 void resolve_paths(Cut& cut) {

@@ -36,5 +36,7 @@ std::string to_json(const Recording& recording);
 /// Makes relative paths of audio files relative to the manifest's folder, unless the file exists
 /// only in the current folder. Source: NeMo get_full_path.
 void resolve_paths(Cut& cut);
+/// Does the same to one path.
+std::string resolved_path(const std::string& path, const std::string& manifest);
 
 }  // namespace s2s

@@ -80,6 +80,23 @@ Error prompt(const std::string& place, const std::string& found, const DocumentO
                   place, found, options.prompt_key, options.messages_key));
 }
 
+Error spoken_text(const std::string& place, const std::string& found) {
+  return data_error(
+      "data/spoken-text",
+      fmt::format("{}: {}\n  expected: a text to speak, with or without the number of "
+                  "its speaker in front: [0]Good morning.",
+                  place, found));
+}
+
+Error spoken_turns(const std::string& place, const std::string& found) {
+  return data_error(
+      "data/spoken-turns",
+      fmt::format("{}: {}\n  expected: \"messages\" as for transformers' apply_chat_template, the "
+                  "last one without audio: {{\"role\": \"0\", \"content\": [{{\"type\": \"text\", "
+                  "\"text\": \"...\"}}, {{\"type\": \"audio\", \"path\": \"a.wav\"}}]}}",
+                  place, found));
+}
+
 Error empty_response(const std::string& place, const std::string& what) {
   return data_error("data/empty-response",
                     fmt::format("{}: {} is empty; expected text that the model can learn; fix or "

@@ -23,6 +23,10 @@ Error too_many_bad(const std::string& path, int64_t limit, const std::vector<std
 Error keys(const std::string& place, const std::string& found, const std::string& expected);
 /// The line is not a prompt.
 Error prompt(const std::string& place, const std::string& found, const DocumentOptions& options);
+/// [data/spoken-text] A model cannot speak the text: it is empty, or its speaker has another form.
+Error spoken_text(const std::string& place, const std::string& found);
+/// [data/spoken-turns] The messages are not turns that were spoken and one to speak.
+Error spoken_turns(const std::string& place, const std::string& found);
 Error empty_response(const std::string& place, const std::string& what);
 Error messages(const std::string& place, const std::string& problem);
 Error too_long(const std::string& place, int64_t num_tokens, int64_t max_seq_len);

@@ -14,6 +14,7 @@
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/scorer.h"
 #include "s2s/kinds/shared_widths.h"
+#include "s2s/kinds/speaks_turns.h"
 #include "s2s/nn/token_sampling.h"
 #include "s2s/parallel/whole_parameters.h"
 #include "s2s/registry.h"
@@ -104,6 +105,7 @@ Generation AnswersSpeech::answer(const Batch& batch, bool decode_audio) {
 TextGenerator::~TextGenerator() = default;
 SpokenChannel::~SpokenChannel() = default;
 SpeaksText::~SpeaksText() = default;
+SpeaksTurns::~SpeaksTurns() = default;
 SharesWidths::~SharesWidths() = default;
 std::vector<TextPrompt> TextGenerator::prompts_of(const Batch&) { return {}; }
 int64_t TextGenerator::source_sample_rate_hz() const { return 0; }

@@ -88,6 +88,7 @@ Validator::Validator(Model& model, const Sets& sets, ValidationSettings settings
     : model_(model),
       speech_(find_capability<AnswersSpeech>(model)),
       speaker_(speech_ == nullptr ? find_capability<SpeaksText>(model) : nullptr),
+      teller_(speech_ == nullptr ? find_capability<SpeaksTurns>(model) : nullptr),
       writer_(speech_ == nullptr ? find_capability<TextGenerator>(model) : nullptr),
       codec_(trains_codec(model) ? find_capability<HasCodec>(model) : nullptr),
       sets_(sets),
@@ -108,6 +109,11 @@ void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, Metric
   if (!is_answered(turn.first)) return;
   if (writer_ != nullptr) return write(sets, turn, on_device);
   if (speaker_ != nullptr) return answer(turn, on_device, speak(sets, on_device));
+  if (teller_ != nullptr) {
+    // A batch may have rows in a form of the model's own.
+    if (on_device.target_texts.empty()) return;
+    return answer(turn, on_device, speak_turns(sets, on_device));
+  }
   if (codec_ != nullptr) {
     if (turn.counts) answer(turn, on_device, round_trip(on_device));
     return;
@@ -135,6 +141,30 @@ Generation Validator::speak(SharedSets& sets, const Batch& batch) {
   return out;
 }
 
+/// The agent's texts as the model speaks them, at most twice as long as the reference.
+Generation Validator::speak_turns(SharedSets& sets, const Batch& batch) {
+  const CodecShape shape = teller_->codec().shape();
+  const int64_t frames = batch.codes_BKT.defined()
+                             ? batch.codes_BKT.size(2)
+                             : batch.target_audio_BS.size(1) / shape.samples_per_frame + 1;
+  SpeechOptions options;
+  options.max_frames = 2 * frames;
+  options.largest = [&sets](int64_t own) { return sets.common_width(own); };
+  std::vector<std::vector<SpokenTurn>> turns;
+  for (const std::string& text : batch.target_texts) turns.push_back({{std::nullopt, text, {}}});
+  std::vector<at::Tensor> rows, lengths;
+  for (const SpokenAnswer& answer : teller_->speak(turns, options)) {
+    // Scorers and metrics listen to no less than a frame.
+    rows.push_back(answer.audio_S.size(0) > 0 ? answer.audio_S
+                                              : at::zeros({shape.samples_per_frame}));
+    lengths.push_back(at::scalar_tensor(rows.back().size(0), at::kLong));
+  }
+  Generation out;
+  out.audio_BS = at::pad_sequence(rows, /*batch_first=*/true);
+  out.audio_lens_B = at::stack(lengths);
+  return out;
+}
+
 /// What the codec makes of the agent's audio.
 Generation Validator::round_trip(const Batch& batch) const {
   Codec& codec = codec_->codec();
@@ -149,7 +179,8 @@ Generation Validator::round_trip(const Batch& batch) const {
 
 bool Validator::is_answered(int64_t number) const {
   if (settings_.answers == Answers::kNone) return false;
-  if (speech_ == nullptr && speaker_ == nullptr && writer_ == nullptr && codec_ == nullptr) {
+  if (speech_ == nullptr && speaker_ == nullptr && teller_ == nullptr && writer_ == nullptr &&
+      codec_ == nullptr) {
     return false;
   }
   return settings_.limit_answers == 0 || number < settings_.limit_answers;
@@ -277,22 +308,24 @@ ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& b
   return example;
 }
 
+/// The part with the codec of the answers, of a model that does not answer speech.
+HasCodec& Validator::voice() const {
+  if (speaker_ != nullptr) return *speaker_;
+  return teller_ != nullptr ? static_cast<HasCodec&>(*teller_) : *codec_;
+}
+
 int64_t Validator::answer_rate_hz() const {
   if (speech_ != nullptr) return speech_->answer_sample_rate_hz();
-  HasCodec& speaking = speaker_ != nullptr ? *speaker_ : *codec_;
-  return speaking.codec().shape().sample_rate_hz;
+  return voice().codec().shape().sample_rate_hz;
 }
 
 /// Adds the text channels.
 void Validator::add_tokens(ReportExample& example, const Batch& batch, const Generation& generated,
                            int64_t b) const {
-  if (codec_ != nullptr) {
-    example.frame_s = 1 / codec_->codec().shape().frame_rate_hz();
-    return;
-  }
+  if (speech_ == nullptr) example.frame_s = 1 / voice().codec().shape().frame_rate_hz();
+  if (speech_ == nullptr && speaker_ == nullptr) return;  // no text channel
   const Tokenizer& tokenizer = speech_ != nullptr ? speech_->tokenizer() : speaker_->tokenizer();
-  example.frame_s = speech_ != nullptr ? speech_->frame_length_s()
-                                       : 1 / speaker_->codec().shape().frame_rate_hz();
+  if (speech_ != nullptr) example.frame_s = speech_->frame_length_s();
   // Token t of an answer belongs to frame t + 1: the text channel leads by one frame.
   example.answer_tokens =
       marks(generated.tokens_text_BT[b], generated.token_lens_B[b].item<int64_t>(),

@@ -15,6 +15,7 @@
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/scorer.h"
 #include "s2s/kinds/shared_widths.h"
+#include "s2s/kinds/speaks_turns.h"
 #include "train/precision.h"
 #include "train/step_report.h"
 
@@ -56,11 +57,13 @@ class Validator {
  private:
   void run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums);
   Generation speak(SharedSets& sets, const Batch& batch);
+  Generation speak_turns(SharedSets& sets, const Batch& batch);
   Generation round_trip(const Batch& batch) const;
   void answer(const SharedSets::Turn& turn, const Batch& batch, const Generation& generated);
   void write(SharedSets& sets, const SharedSets::Turn& turn, const Batch& batch);
   ReportExample example_of(const SharedSets::Turn& turn, const Batch& batch,
                            const Generation& generated, int64_t b) const;
+  HasCodec& voice() const;
   int64_t answer_rate_hz() const;
   void add_tokens(ReportExample& example, const Batch& batch, const Generation& generated,
                   int64_t b) const;
@@ -74,6 +77,7 @@ class Validator {
   Model& model_;
   AnswersSpeech* speech_;  // null: the model does not answer speech
   SpeaksText* speaker_;    // null: it does, or it does not speak the reference's text
+  SpeaksTurns* teller_;    // null: it does, or it does not speak texts
   TextGenerator* writer_;  // null: it does, or it does not continue prompts
   HasCodec* codec_;        // null: the model trains no codec
   bool answers_in_evaluate_ = false;

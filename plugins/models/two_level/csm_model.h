@@ -12,8 +12,9 @@
 #include "book_linear.h"
 #include "csm_options.h"
 #include "s2s/kinds/backbone.h"
-#include "s2s/kinds/model_capabilities.h"
+#include "s2s/kinds/speaks_turns.h"
 #include "s2s/nn/decoder.h"
+#include "s2s/nn/token_choice.h"
 
 namespace s2s::two_level {
 
@@ -38,7 +39,7 @@ class CsmDecoder : public Decoder {
 };
 
 class CsmModel : public Model,
-                 public HasCodec,
+                 public SpeaksTurns,
                  public RunsReferences,
                  public MakesProbeBatches,
                  public HasForeignClass,
@@ -64,8 +65,8 @@ class CsmModel : public Model,
   Config hf_config() const override { return csm_to_hf(options_); }
   ForeignParts foreign_parts() const override;
 
-  /// Continues rows without padding by `count` frames [B, count, K], greedily.
-  at::Tensor continue_rows(const CsmRows& rows, int64_t count);
+  std::vector<SpokenAnswer> speak(const std::vector<std::vector<SpokenTurn>>& conversations,
+                                  const SpeechOptions& options) override;
 
  protected:
   std::unique_ptr<WeightSource> initial_values() override;
@@ -84,6 +85,13 @@ class CsmModel : public Model,
                     const std::string& prefix) const;
   void check_rows(const CsmRows& rows) const;
   CsmRows spoken_rows(const Batch& batch);
+  /// One row without a batch dimension: the text, and its frames with the one that ends them.
+  CsmRows turn_row(const SpokenTurn& turn, const at::Tensor& codes_TK) const;
+  CsmRows conversation_row(const std::vector<SpokenTurn>& turns);
+  /// The frames [B, N, K] that follow rows of a reference file, which have the lengths `prefix`lens
+  /// if there are any; -1 after the frame that ends a row.
+  at::Tensor continue_rows(const std::map<std::string, at::Tensor>& inputs,
+                           const std::string& prefix, int64_t count);
   at::Tensor embed_frames(const at::Tensor& frames_BTK);
   at::Tensor embed(const CsmRows& rows);
   DepthBatch depth_batch(const CsmRows& rows, const at::Tensor& hidden_BTH) const;
@@ -94,8 +102,9 @@ class CsmModel : public Model,
   LossTerms losses(const CsmRows& rows, const at::Tensor& hidden_BTH, const DepthBatch& depth,
                    const at::Tensor& states_NKC, const Divisors& divisors);
   Divisors class_divisors(const CsmRows& rows) const;
-  /// The codes [B, K] that follow the states [B, H]. heads: those of books 1 to K - 1.
-  at::Tensor next_frame(const at::Tensor& state_BH, const std::vector<HeadWeight>& heads);
+  at::Device device() const { return lm_head_.weight.device(); }
+
+  class Speech;
 
   CsmOptions options_;
   CsmParts parts_;

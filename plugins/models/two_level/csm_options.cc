@@ -85,6 +85,9 @@ void CsmOptions::visit(OptionVisitor& v) {
   v("audio_eos_token_id", audio_eos_token_id, "text id of the audio's end", at_least(0));
   v("codebook_eos_token_id", codebook_eos_token_id, "code that ends the audio, in every book",
     at_least(0));
+  v("speaker_id", speaker_id,
+    "speaker of texts that name none, as [0] in front of a text; null: texts stay as they are",
+    at_least(0));
   v("text_bos_id", text_bos_id, "id before the text of a row; null: the tokenizer's BOS",
     at_least(0));
   v("text_eos_id", text_eos_id, "id after the text of a row; null: the tokenizer's EOS",

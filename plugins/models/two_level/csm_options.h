@@ -24,6 +24,7 @@ struct CsmOptions : DecoderOptions {
   int64_t audio_token_id = 128002;
   int64_t audio_eos_token_id = 128003;
   int64_t codebook_eos_token_id = 0;
+  std::optional<int64_t> speaker_id;
   std::optional<int64_t> text_bos_id;
   std::optional<int64_t> text_eos_id;
   bool tie_codebooks_embeddings = true;

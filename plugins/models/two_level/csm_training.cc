@@ -8,6 +8,7 @@
 
 #include "csm_model.h"
 #include "s2s/nn/losses.h"
+#include "s2s/nn/rows.h"
 #include "streams.h"
 #include "two_level_errors.h"
 
@@ -18,6 +19,20 @@ void check_texts(const Batch& batch, int64_t rows) {
   if (static_cast<int64_t>(batch.target_texts.size()) == rows) return;
   throw streams_error("target_texts", at::empty({static_cast<int64_t>(batch.target_texts.size())}),
                       "[" + std::to_string(rows) + "], the agent's text of every row");
+}
+
+/// True for "[0]Good morning.", the form of texts in CSM's conversations.
+bool names_speaker(const std::string& text) {
+  const size_t end = text.find_first_not_of("0123456789", 1);
+  return text.starts_with('[') && end != std::string::npos && end > 1 && text[end] == ']';
+}
+
+/// The text of a turn, after its speaker.
+std::string marked_text(const SpokenTurn& turn, const std::optional<int64_t>& default_speaker) {
+  const bool is_marked = !turn.speaker && names_speaker(turn.text);
+  const std::optional<int64_t> speaker = turn.speaker ? turn.speaker : default_speaker;
+  if (is_marked || !speaker) return turn.text;
+  return "[" + std::to_string(*speaker) + "]" + turn.text;
 }
 
 }  // namespace
@@ -37,31 +52,49 @@ CsmRows CsmModel::rows_from(const std::map<std::string, at::Tensor>& inputs,
   return rows;
 }
 
+CsmRows CsmModel::turn_row(const SpokenTurn& turn, const at::Tensor& codes_TK) const {
+  std::vector<int64_t> ids =
+      required_tokenizer(parts_.tokenizer).encode(marked_text(turn, options_.speaker_id));
+  if (parts_.text_bos >= 0) ids.insert(ids.begin(), parts_.text_bos);
+  if (parts_.text_eos >= 0) ids.push_back(parts_.text_eos);
+  const auto num_text = static_cast<int64_t>(ids.size());
+  const int64_t spoken = codes_TK.defined() ? codes_TK.size(0) + 1 : 0;
+  const auto integers =
+      at::TensorOptions(at::kLong).device(spoken > 0 ? codes_TK.device() : device());
+  at::Tensor text_T = at::full({num_text + spoken}, options_.audio_token_id, at::kLong);
+  text_T.narrow(0, 0, num_text).copy_(at::tensor(ids, at::kLong));
+  const at::Tensor no_codes = at::zeros({num_text, options_.num_codebooks}, integers);
+  CsmRows row;
+  row.mask_BT = at::arange(num_text + spoken, integers).ge(num_text);
+  row.frames_BTK = no_codes;
+  row.labels_BTK = at::full_like(no_codes, -100);
+  if (spoken > 0) {
+    text_T[num_text + spoken - 1].fill_(options_.audio_eos_token_id);
+    const at::Tensor end_1K =
+        at::full({1, options_.num_codebooks}, options_.codebook_eos_token_id, integers);
+    row.frames_BTK = at::cat({row.frames_BTK, codes_TK, end_1K});
+    row.labels_BTK = at::cat({row.labels_BTK, codes_TK, end_1K});
+  }
+  row.text_BT = text_T.to(integers.device());
+  return row;
+}
+
 CsmRows CsmModel::spoken_rows(const Batch& batch) {
-  const Tokenizer& tokenizer = required_tokenizer(parts_.tokenizer);
+  required_tokenizer(parts_.tokenizer);
   const auto [codes_BKT, lengths_B] = agent_codes(batch, parts_.codec.get());
   check_books("codes", codes_BKT, options_.num_codebooks);
   check_texts(batch, codes_BKT.size(0));
   std::vector<at::Tensor> text, frames, mask, labels;
   int64_t width = 0;
-  for (int64_t b = 0; b < codes_BKT.size(0); ++b) {
-    std::vector<int64_t> ids = tokenizer.encode(batch.target_texts.at(static_cast<size_t>(b)));
-    if (parts_.text_bos >= 0) ids.insert(ids.begin(), parts_.text_bos);
-    if (parts_.text_eos >= 0) ids.push_back(parts_.text_eos);
-    const auto num_text = static_cast<int64_t>(ids.size());
-    const int64_t spoken = lengths_B[b].item<int64_t>();
-    const at::Tensor codes_TK = codes_BKT[b].narrow(1, 0, spoken).t();
-    const at::Tensor end_1K =
-        at::full({1, codes_TK.size(1)}, options_.codebook_eos_token_id, codes_TK.options());
-    const at::Tensor no_codes = at::zeros({num_text, codes_TK.size(1)}, codes_TK.options());
-    at::Tensor text_T = at::full({num_text + spoken + 1}, options_.audio_token_id, at::kLong);
-    text_T.narrow(0, 0, num_text).copy_(at::tensor(ids, at::kLong));
-    text_T[num_text + spoken].fill_(options_.audio_eos_token_id);
-    text.push_back(text_T.to(codes_TK.device()));
-    frames.push_back(at::cat({no_codes, codes_TK, end_1K}));
-    mask.push_back(at::arange(num_text + spoken + 1, codes_TK.options()).ge(num_text));
-    labels.push_back(at::cat({at::full_like(no_codes, -100), codes_TK, end_1K}));
-    width = std::max(width, num_text + spoken + 1);
+  const std::vector<int64_t> lengths = to_vector(lengths_B);
+  for (size_t b = 0; b < lengths.size(); ++b) {
+    const at::Tensor codes_TK = codes_BKT[static_cast<int64_t>(b)].narrow(1, 0, lengths[b]).t();
+    const CsmRows row = turn_row({std::nullopt, batch.target_texts.at(b), {}}, codes_TK);
+    text.push_back(row.text_BT);
+    frames.push_back(row.frames_BTK);
+    mask.push_back(row.mask_BT);
+    labels.push_back(row.labels_BTK);
+    width = std::max(width, row.text_BT.size(0));
   }
   const auto padded = [width](const std::vector<at::Tensor>& rows, double fill) {
     std::vector<at::Tensor> equal;

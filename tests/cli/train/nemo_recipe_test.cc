@@ -27,42 +27,115 @@ CommandResult run_in(const fs::path& recipe, const std::string& arguments) {
 /// What NeMo's file leaves to chance, and NeMo's loss, which counts the padding of a batch.
 const char* const kAsNemo = " model.init_from_checkpoint=heads.ckpt model.mask_padding=false";
 
+/// A copy of the recipe.
+fs::path copied_recipe(const TemporaryFolder& folder) {
+  const fs::path recipe = folder.path() / "recipe";
+  fs::copy(source_dir() + "/tests/reference/data/nemo_recipe", recipe, fs::copy_options::recursive);
+  return recipe;
+}
+
+using Lines = std::vector<nlohmann::ordered_json>;
+
+/// The lines of a run in the recipe's folder. Requires that it succeeds.
+Lines lines_of(const fs::path& recipe, const std::string& command) {
+  fs::remove_all(recipe / "s2s_results");
+  const CommandResult train = run_in(recipe, command + kAsNemo);
+  REQUIRE_MESSAGE(train.exit_code == 0, train.output);
+  Lines lines = metrics(recipe / "s2s_results");
+  REQUIRE(lines.size() == 3);
+  return lines;
+}
+
+double number(const nlohmann::ordered_json& line, const char* key) {
+  return line.at(key).get<double>();
+}
+
+/// Two steps and a validation as NeMo's.
+void check_numbers_of_nemo(const Lines& lines, const nlohmann::ordered_json& wanted) {
+  for (size_t step = 0; step < 2; ++step) {
+    CAPTURE(step);
+    for (const char* key : {"loss", "text_loss", "audio_loss", "learning_rate", "batch_size"}) {
+      CAPTURE(key);
+      CHECK(number(lines[step], key) ==
+            doctest::Approx(number(wanted["steps"][step], key)).epsilon(2e-5));
+    }
+  }
+  const auto& scores = wanted["validation"];
+  CHECK(number(scores, "val_asr_bleu") > 50);
+  for (const char* key : {"asr_bleu", "txt_bleu"}) {
+    CHECK(number(lines[2], key) ==
+          doctest::Approx(number(scores, ("val_" + std::string(key)).c_str())).epsilon(1e-5));
+  }
+}
+
+/// NeMo's class with its keys, as a word of a command line.
+std::string split_by_nemo(int data, int tensor) {
+  return " trainer.devices=2 'trainer.strategy={_target_: nemo.core.ModelParallelStrategy, "
+         "find_unused_parameters: false, data_parallel: " +
+         std::to_string(data) + ", tensor_parallel: " + std::to_string(tensor) + "}'";
+}
+
 }  // namespace
 
 TEST_CASE("NeMo's duplex recipe: two steps and the validation give NeMo's numbers") {
   const TemporaryFolder folder;
-  const fs::path recipe = folder.path() / "recipe";
-  fs::copy(source_dir() + "/tests/reference/data/nemo_recipe", recipe, fs::copy_options::recursive);
+  const fs::path recipe = copied_recipe(folder);
   const auto wanted = expected(recipe);
 
   const CommandResult check = run_in(recipe, "config check s2s_duplex.yaml");
   CHECK_MESSAGE(check.exit_code == 0, check.output);
   CHECK_MESSAGE(!has(check, "error:"), check.output);
 
-  const CommandResult train = run_in(recipe, std::string("train s2s_duplex.yaml") + kAsNemo);
-  REQUIRE_MESSAGE(train.exit_code == 0, train.output);
-  const auto lines = metrics(recipe / "s2s_results");
-  REQUIRE(lines.size() == 3);
-  for (size_t step = 0; step < 2; ++step) {
-    CAPTURE(step);
-    for (const char* key : {"loss", "text_loss", "audio_loss", "learning_rate", "batch_size"}) {
+  check_numbers_of_nemo(lines_of(recipe, "train s2s_duplex.yaml"), wanted);
+}
+
+TEST_CASE("NeMo's duplex recipe: two ranks that split each layer give NeMo's numbers") {
+  const TemporaryFolder folder;
+  const fs::path recipe = copied_recipe(folder);
+  const Lines lines =
+      lines_of(recipe, "launch local -n 2 -- train s2s_duplex.yaml" + split_by_nemo(1, 2));
+  check_numbers_of_nemo(lines, expected(recipe));
+}
+
+TEST_CASE("NeMo's duplex recipe: two data ranks train as one process with twice the batches") {
+  const TemporaryFolder folder;
+  const fs::path recipe = copied_recipe(folder);
+  // With buckets, both ranks would read the same bucket; each answers one cut of the validation.
+  const std::string train =
+      "train s2s_duplex.yaml '~data.train_ds.use_bucketing' '~data.train_ds.num_buckets' "
+      "'~data.train_ds.bucket_duration_bins' '~data.train_ds.bucket_buffer_size' "
+      "data.validation_ds.batch_size=1";
+  const Lines one = lines_of(recipe, train + " trainer.accumulate_grad_batches=2");
+  const std::string on_two = "launch local -n 2 -- " + train;
+  for (const std::string& layout : {std::string(" trainer.devices=2"), split_by_nemo(2, 1)}) {
+    CAPTURE(layout);
+    const Lines two = lines_of(recipe, on_two + layout);
+    for (size_t step = 0; step < 2; ++step) {
+      CAPTURE(step);
+      for (const char* key : {"loss", "text_loss", "audio_loss", "grad_norm", "batch_size"}) {
+        CAPTURE(key);
+        CHECK(number(two[step], key) == doctest::Approx(number(one[step], key)).epsilon(1e-5));
+      }
+    }
+    // The statistics of a batch norm are means over the ranks, so answers are compared with those
+    // of one process with the same checkpoint.
+    const CommandResult again =
+        run_in(recipe,
+               "validate s2s_duplex.yaml --checkpoint s2s_results --report report --json "
+               "--force data.validation_ds.batch_size=1 2> /dev/null" +
+                   std::string(kAsNemo));
+    REQUIRE_MESSAGE(again.exit_code == 0, again.output);
+    const auto set = nlohmann::ordered_json::parse(again.output)["sets"]["val_set_0"];
+    for (const char* key : {"text_loss", "audio_loss", "asr_bleu", "asr_wer"}) {
       CAPTURE(key);
-      CHECK(lines[step].at(key).get<double>() ==
-            doctest::Approx(wanted["steps"][step][key].get<double>()).epsilon(2e-5));
+      CHECK(number(two[2], key) == doctest::Approx(number(set, key)).epsilon(1e-5));
     }
   }
-  const auto& scores = wanted["validation"];
-  CHECK(scores["val_asr_bleu"].get<double>() > 50);
-  CHECK(lines[2]["asr_bleu"].get<double>() ==
-        doctest::Approx(scores["val_asr_bleu"].get<double>()).epsilon(1e-5));
-  CHECK(lines[2]["txt_bleu"].get<double>() ==
-        doctest::Approx(scores["val_txt_bleu"].get<double>()).epsilon(1e-5));
 }
 
 TEST_CASE("NeMo's duplex recipe: the report has the texts that NeMo's model and scorer wrote") {
   const TemporaryFolder folder;
-  const fs::path recipe = folder.path() / "recipe";
-  fs::copy(source_dir() + "/tests/reference/data/nemo_recipe", recipe, fs::copy_options::recursive);
+  const fs::path recipe = copied_recipe(folder);
   const CommandResult train =
       run_in(recipe, std::string("train s2s_duplex.yaml '~data.validation_ds'") + kAsNemo);
   REQUIRE_MESSAGE(train.exit_code == 0, train.output);
@@ -85,8 +158,7 @@ TEST_CASE("NeMo's duplex recipe: the report has the texts that NeMo's model and 
 
 TEST_CASE("NeMo's duplex recipe: the scorer's words have times, of which metrics are made") {
   const TemporaryFolder folder;
-  const fs::path recipe = folder.path() / "recipe";
-  fs::copy(source_dir() + "/tests/reference/data/nemo_recipe", recipe, fs::copy_options::recursive);
+  const fs::path recipe = copied_recipe(folder);
   const CommandResult train = run_in(
       recipe, std::string("train s2s_duplex.yaml 'model.metrics=[{name: full_duplex_bench, ") +
                   "tasks: [smooth_turn_taking], smooth_turn_taking: [val_set_0]}, " +
