@@ -3,4 +3,4 @@
 // without s2s/data.
 
 /// Which headers a plugin, or the host, was compiled with; a part of the note's C++ ABI text.
-#define S2S_SDK_FINGERPRINT "dd5dab1c6ab6"
+#define S2S_SDK_FINGERPRINT "6bed1cb5f092"
