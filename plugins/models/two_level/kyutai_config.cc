@@ -57,6 +57,7 @@ bool is_read(const std::string& name) {
 }
 
 constexpr int64_t kLargestSize = int64_t{1} << 30;
+constexpr double kLargestScale = 1000;
 
 class Arguments {
  public:
@@ -95,10 +96,11 @@ class Arguments {
 
   int64_t feedforward(int64_t width) const {
     const Config* scale = foreign_.find("hidden_scale");
-    if (scale == nullptr || scale->is_null()) return 33 * width / 8;
-    const double inner = scale->as_double("hidden_scale") * static_cast<double>(width);
-    if (!(inner >= 1 && inner <= static_cast<double>(kLargestSize))) {
-      throw_not_translated("hidden_scale", *scale, "a factor with a width of 1 or more, as 4.125");
+    const bool is_given = scale != nullptr && !scale->is_null();
+    const double factor = is_given ? scale->as_double("hidden_scale") : 4.125;
+    const double inner = factor * static_cast<double>(width);
+    if (is_given && !(inner >= 1 && factor <= kLargestScale)) {
+      throw_not_translated("hidden_scale", *scale, "a factor that makes a width, such as 4.125");
     }
     return static_cast<int64_t>(inner);
   }
