@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/repository_configs.h"
 #include "common/places.h"
+#include "common/temporary_folder.h"
 
 namespace {
 
@@ -131,6 +133,60 @@ TEST_CASE("the mesh of the strategy's options is the default, and the plan is th
       s2s::test::run_cli("plan " + kFolder + "plan_tinyllama.yaml --world-size 0");
   CHECK(no_ranks.exit_code == 2);
   CHECK(no_ranks.output.find("--world-size") != std::string::npos);
+}
+
+TEST_CASE("a frozen codec and a frozen encoder count whole on every rank, in float32") {
+  const auto planned = [](const std::string& words) {
+    const auto result = s2s::test::run_cli("plan --json " + s2s::test::source_dir() +
+                                           "/configs/llama_mimi.yaml " + words);
+    return nlohmann::json::parse(result.output);
+  };
+  const auto whole = planned("--mesh data=2");
+  const auto& buffers = whole["buffers"];
+  REQUIRE(buffers.size() == 2);
+  CHECK(buffers[0]["part"] == "perception");
+  CHECK(buffers[1]["part"] == "audio_codec");
+  const int64_t codec = buffers[1]["bytes"];
+  CHECK(codec > 200'000'000);  // Mimi's published sizes
+  CHECK(codec == 4 * buffers[1]["elements"].get<int64_t>());
+  const auto bytes_in = [](const nlohmann::json& plan) {
+    return plan["per_rank"]["buffer_bytes"].get<int64_t>();
+  };
+  CHECK(bytes_in(whole) == codec + buffers[0]["bytes"].get<int64_t>());
+  CHECK(bytes_in(planned("--mesh data=8 trainer.precision=bf16-true")) == bytes_in(whole));
+  const auto fitted =
+      planned("--mesh data=2 model.codec.name=mel_fsq '~model.codec.num_codebooks'");
+  CHECK(bytes_in(fitted) < buffers[0]["bytes"].get<int64_t>() + 1'000'000);
+  const auto text = s2s::test::run_cli("plan " + s2s::test::source_dir() +
+                                       "/configs/llama_mimi.yaml --mesh data=2");
+  CHECK_MESSAGE(s2s::test::has(text, " buffers, " + buffers[1]["elements"].dump() + " elements"),
+                text.output);
+}
+
+TEST_CASE("an encoder that trains counts its shards") {
+  const auto rank = [](const std::string& words) {
+    const auto result =
+        s2s::test::run_cli("plan --json " + kFolder + "plan_duplex.yaml --mesh data=2 " + words);
+    return nlohmann::json::parse(result.output)["per_rank"];
+  };
+  const auto more = rank("model.encoder.encoder.n_layers=3");
+  const auto fewer = rank("model.encoder.encoder.n_layers=2");
+  // Of a layer of 256: two MLPs, attention with positions, convolutions, norms.
+  const int64_t layer = 2 * (2 * 256 * 1024 + 1024 + 256) + 5 * 256 * 256 + 4 * 256 + 2 * 256 +
+                        (512 * 256 + 512) + (256 * 9 + 256) + (256 * 256 + 256) + 6 * 2 * 256;
+  CHECK(more["parameters"].get<int64_t>() - fewer["parameters"].get<int64_t>() == layer / 2);
+  CHECK(more["buffer_bytes"] == fewer["buffer_bytes"]);
+}
+
+TEST_CASE("the plan of a codec needs its folder's config.json, not its weights") {
+  const s2s::test::TemporaryFolder folder;
+  const std::string words = "plan " + s2s::test::source_dir() + "/configs/llama_mimi.yaml " +
+                            "'~model.codec.num_codebooks' model.codec.path=" + (folder / "");
+  CHECK(s2s::test::run_cli(words).exit_code != 0);
+  std::ofstream(folder / "config.json") << R"({"model_type": "mimi", "num_quantizers": 3})";
+  const auto planned = s2s::test::run_cli(words);
+  CHECK_MESSAGE(planned.exit_code == 0, planned.output);
+  CHECK(s2s::test::has(planned, "audio_codec "));
 }
 
 TEST_CASE("a mesh that cannot work names the nearest ones that do") {

@@ -89,7 +89,8 @@ TEST_CASE("plugin inspect shows the note and the options with type, default, bou
     const CommandResult result = run_cli("plugin inspect " + path + " " + name);
     CHECK(result.exit_code == 0);
     for (const char* part : {"metric:fixture_good", "counts characters", "Apache-2.0", "weight",
-                             "0 to 10", "0 to 1048576", "hypothesis | reference"}) {
+                             "0 to 10", "0 to 1048576", "hypothesis | reference",
+                             "fixtures/counts    MIT", "fixtures/unknown   see the folder"}) {
       CHECK_MESSAGE(contains(result.output, part), result.output);
     }
   }
@@ -99,6 +100,23 @@ TEST_CASE("plugin inspect shows the note and the options with type, default, bou
   CHECK(options[0]["name"] == "weight");
   CHECK(options[0]["max"] == 10);
   CHECK(options[2]["choices"] == json{"hypothesis", "reference"});
+  const json& weights = all[0]["components"][0]["weights"];
+  REQUIRE(weights.size() == 2);
+  CHECK(weights[0] == json{{"name", "fixtures/counts"}, {"license", "MIT"}});
+  CHECK(weights[1]["license"] == "");
+}
+
+TEST_CASE("plugin inspect names published weights of each part that reads some") {
+  for (const auto& [part, line] : {std::pair{"codec:mimi", "kyutai/mimi"},
+                                   {"codec:dac", "descript/dac_44khz"},
+                                   {"encoder:fastconformer", "nvidia/parakeet"},
+                                   {"llm:tinyllama", "TinyLlama/TinyLlama_v1.1"}}) {
+    const CommandResult result = run_cli(std::string("plugin inspect ") + part);
+    CHECK(result.exit_code == 0);
+    CHECK_MESSAGE(contains(result.output, line), result.output);
+    CHECK(contains(result.output, "LICENSE"));
+  }
+  CHECK_FALSE(contains(run_cli("plugin inspect codec:mel_fsq").output, "LICENSE"));
 }
 
 TEST_CASE("plugin inspect of an unknown name or a bad file exits with 4") {

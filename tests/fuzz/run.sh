@@ -70,6 +70,10 @@ case $target in
     sources+=' core/data/cuts/{cut_json,cut_parts_json,cut_to_json,cuts,cuts_errors,mixed_cut}.cc'
     sources+=" core/data/cuts/frames.cc $lines"
     libraries+=' -lsimdjson -ltorch_cpu' ;;
+  generation_config)
+    sources+=" $config plugins/encoders/whisper/{generation_config,languages}.cc"
+    sources+=' plugins/encoders/whisper/whisper_{errors,options}.cc'
+    libraries+=' -ltorch_cpu' ;;
   gzip | gzip_index)
     sources+=' core/data/files/{gzip_stream,gzip_index,offset_index,byte_file,files_errors}.cc'
     libraries+=' -lz' ;;
@@ -85,10 +89,30 @@ case $target in
     sources+=" $lines core/data/cuts/{cut_parts_json,cuts_errors}.cc"
     libraries+=' -lsimdjson' ;;
   kaldi) sources+=' core/data/convert/{kaldi_files,convert_errors}.cc' ;;
+  kept_codes)
+    sources+=' core/data/duplex/kept_codes.cc core/data/cuts/cut_array.cc core/data/files/npy.cc'
+    sources+=" core/data/cuts/{cut_json,cut_parts_json,cuts,cuts_errors}.cc $lines"
+    libraries+=' -lsimdjson -ltorch_cpu' ;;
+  kyutai_config)
+    sources+=" $config plugins/models/two_level/{kyutai_config,two_level_errors}.cc"
+    sources+=' plugins/models/two_level/{moshi_options,hf_blocks}.cc'
+    sources+=' core/model/nn/decoder/decoder_{options,hf_config}.cc'
+    libraries+=' -ltorch_cpu' ;;
   line_index) sources+=' core/data/files/{line_file,offset_index,byte_file,files_errors}.cc' ;;
   metrics)
     sources+=' core/training/train/{run_folder,train_errors}.cc'
     sources+=' core/training/eval/report/training_curves.cc' ;;
+  nemo_archive)
+    sources+=" $config $yaml $weights core/interop/nemo/nemo_archive.cc"
+    sources+=' core/model/weights/{archives,torch_file,pickle,torch_calls,weight_mapping}.cc'
+    libraries+=' -ltorch_cpu -lyaml-cpp -lminizip -larchive' ;;
+  nemo_config)
+    sources+=" $config $yaml $weights core/interop/nemo/recognizer_config.cc"
+    sources+=' plugins/codecs/nemo_audio_codec/{translate,nemo_audio_codec_errors}.cc'
+    sources+=' plugins/codecs/nemo_audio_codec/nemo_audio_codec_options.cc'
+    sources+=' plugins/encoders/fastconformer/{translate,fastconformer_options}.cc'
+    sources+=' core/model/nn/speech/conformer_options.cc'
+    libraries+=' -ltorch_cpu -lyaml-cpp' ;;
   nemo_line)
     sources+=' core/data/streams/{nemo_entry,nemo_cut,stream_errors}.cc'
     sources+=' core/data/cuts/{cut_to_json,cuts,cut_truncate}.cc core/data/files/json_text.cc'
@@ -109,6 +133,10 @@ case $target in
     sources+=' plugins/tokenizers/sentencepiece/{sentencepiece_tokenizer,sentencepiece_errors}.cc'
     sources+=' plugins/tokenizers/sentencepiece/{model_proto,transformers_*}.cc'
     libraries+=' -lsentencepiece' ;;
+  silero)
+    sources+=" $weights plugins/metrics/turn_taking/silero.cc"
+    sources+=' core/model/weights/{safetensors_header,torch_file,pickle,torch_calls}.cc'
+    libraries+=' -ltorch_cpu' ;;
   store_text)
     sources+=' core/model/comm/{rank0,store_frames,comm_errors}.cc'
     libraries+=' -ltorch_cpu' ;;

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "parallel/equality.h"
+#include "parallel/joined_process.h"
+#include "parallel/process_ranks.h"
 #include "parallel/trained_models.h"
 #include "plugins/salm/salm_fixture.h"
 #include "s2s/kinds/encoder.h"
@@ -74,4 +76,56 @@ TEST_CASE("ten steps with each encoder of transformers' folders equal one proces
       CHECK(difference_of(plugins.registries(), trained, one, reference) < 3 * kEqualityTolerance);
     }
   }
+}
+
+namespace {
+
+/// SALM with a fastconformer whose look-ahead is drawn for each micro-batch.
+TrainedModel salm_with_look_aheads() {
+  std::string json = salm_json(false);
+  const std::string layers = R"("n_layers": 1,)";
+  json.replace(json.find(layers), layers.size(),
+               R"("n_layers": 2, "att_context_style": "chunked_limited",
+        "att_context_size": [[4, 1], [4, 0], [8, 3]], "att_context_probs": [0.4, 0.4, 0.2],)");
+  TrainedModel trained;
+  trained.name = "drawn look-aheads";
+  trained.make = [json](const Registries& registries) {
+    return make_salm(registries, json, &encoder_tokenizer());
+  };
+  for (int64_t i = 0; i < 4 * kLayoutSteps; ++i) {
+    const SalmRow row{{1, 10 + i, kTag, 20 + i, 30 + i, 2}, 3};
+    trained.batches.push_back(salm_batch({row}, {16000 + 100 * (i % 7)}, static_cast<uint64_t>(i)));
+  }
+  return trained;
+}
+
+}  // namespace
+
+TEST_CASE("one rank of drawn look-aheads" * doctest::skip()) {
+  BuiltPlugins plugins;
+  load(plugins);
+  plugins.registries().get<Model>("salm");
+  plugins.registries().get<Encoder>("fastconformer");
+  JoinedProcess process("gloo");
+  const std::string tensor = R"("name": "model_parallel", "tensor_parallel_size": 2)";
+  std::vector<RunLayout> layouts = {
+      layout("ddp 2", R"("name": "ddp")", 2, 2),
+      layout("fsdp 2, recomputed", R"("name": "fsdp", "activation_checkpointing": "full")", 2, 2),
+      layout("tp + sp 2", tensor, 2, 1, 2),
+      layout("fsdp 2 x tp 2", tensor, 4, 2),
+  };
+  const TrainedModel trained = salm_with_look_aheads();
+  Reference reference(plugins.registries(), trained);
+  for (const RunLayout& one : layouts) {
+    if (one.num_ranks != process.world().size()) continue;
+    CAPTURE(one.name);
+    LayoutResult result;
+    run_layout(plugins.registries(), trained, one, &process.world(), result, false);
+    CHECK(largest_difference(reference.of(one.global_batches()), result) < 3 * kEqualityTolerance);
+  }
+}
+
+TEST_CASE("a drawn look-ahead is the same on all tensor ranks, and in each layout") {
+  CHECK(run_process_ranks(2, "one rank of drawn look-aheads") == std::vector<int>(2));
+  CHECK(run_process_ranks(4, "one rank of drawn look-aheads") == std::vector<int>(4));
 }

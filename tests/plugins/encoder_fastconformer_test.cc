@@ -68,11 +68,11 @@ double largest_difference(const at::Tensor& a, const at::Tensor& b) {
 }  // namespace
 
 TEST_CASE("fastconformer gives the reference's mel, features and lengths") {
-  for (const char* name :
-       {"nemo_fastconformer_full", "nemo_fastconformer_chunked_causal",
-        "nemo_fastconformer_look_aheads", "hf_parakeet", "nemo_fastconformer_striding",
-        "nemo_fastconformer_striding_causal", "nemo_fastconformer_stacking",
-        "nemo_fastconformer_stacking_norm", "nemo_fastconformer_vggnet"}) {
+  for (const char* name : {"nemo_fastconformer_full", "nemo_fastconformer_chunked_causal",
+                           "nemo_fastconformer_look_aheads", "hf_parakeet",
+                           "nemo_fastconformer_striding", "nemo_fastconformer_striding_causal",
+                           "nemo_fastconformer_steps", "nemo_fastconformer_stacking",
+                           "nemo_fastconformer_stacking_norm", "nemo_fastconformer_vggnet"}) {
     CAPTURE(name);
     const ReferenceFile file =
         read_reference(s2s::test::source_dir() + "/tests/reference/data/" + name + ".safetensors");

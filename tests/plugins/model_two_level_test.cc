@@ -92,6 +92,12 @@ TEST_CASE("configurations that change the result are refused") {
   CHECK(id(moshi, kyutai + R"("lora_name": "adapter.safetensors"})") == "model/translate");
   CHECK(id(moshi, R"({"dep_q": 4, "n_q": 16, "depformer_dim": 1024})") == "model/translate");
   CHECK(id(moshi, kyutai + R"("delays": [0, 0, 2]})") == "model/translate");
+  for (const char* const size :
+       {R"("n_q": 1, "delays": [0, 0]})", R"("dim": 4611686018427387904})", R"("num_layers": 0})",
+        R"("hidden_scale": 1e300})", R"("hidden_scale": -1})"}) {
+    CAPTURE(size);
+    CHECK(id(moshi, kyutai + size) == "model/translate");
+  }
   CHECK(id(moshi, R"({"model_type": "moshi", "depth_decoder_config": {"hidden_act": "gelu"}})") ==
         "weights/config");
   CHECK(id(moshi, R"({"model_type": "moshi", "hiden_size": 8})") == "weights/config");

@@ -17,8 +17,10 @@ kind=encoder, name=fastconformer. Two kinds of options, two kinds of weight name
 
 output/mel [B,F,columns] of some cases, output/features [B,T,H] (full width), output/lengths [B].
 features_L_R: of another attention context. stream_L_R, whole_L_R [1,T,H]: the first row alone, by
-cache_aware_stream_step (Nemotron: with its caches, whole chunks) and in one pass. Frames beyond a
-row's length are NeMo's own values and not to be compared (zero in the Parakeet file).
+cache_aware_stream_step (Nemotron: with its caches, whole chunks) and in one pass.
+stepN_last_channel, stepN_last_time, stepN_last_channel_len: NeMo's caches after step N of that
+stream, with the first context; stepN_last_channel_L_R etc. with another one. Frames beyond a row's
+length are NeMo's own values and not to be compared (zero in the Parakeet file).
 Nothing is trained here, so dropouts do not matter; the NeMo options have them at 0.
 """
 
@@ -61,7 +63,10 @@ PARAKEET = {
 
 
 # vggnet: NeMo's lengths round down and its layers up; these are even after each halving.
-LENGTHS_OF = {"nemo_fastconformer_vggnet": (10240, 7040)}
+LENGTHS_OF = {
+    "nemo_fastconformer_vggnet": (10240, 7040),
+    "nemo_fastconformer_steps": (8960, 5333),
+}
 # Cases with a mel, whose audio is a seed, too.
 OF_NOISE = ("nemo_fastconformer_look_aheads", "hf_parakeet")
 # Cases without a mel, whose audio is a seed. The contexts are further outputs, features_L_R.
@@ -71,10 +76,17 @@ CONTEXTS = {
     "nemo_fastconformer_stacking": [],
     "nemo_fastconformer_stacking_norm": [],
     "nemo_fastconformer_vggnet": [],
+    "nemo_fastconformer_steps": [],
     "hf_nemotron_streaming": [[4, 3], [4, 0]],
 }
-# The context of a stream of the first row, stream_L_R; whole_L_R is one pass over that row.
-STREAMS = {"nemo_fastconformer_striding_causal": [4, 1]}
+# The contexts of streams of the first row, stream_L_R; whole_L_R is one pass over that row.
+STREAMS = {
+    "nemo_fastconformer_striding_causal": [[4, 1]],
+    "nemo_fastconformer_steps": [[4, 1], [8, 3]],
+}
+# Of these streams the caches of each step in place of whole_L_R.
+STEPS = ("nemo_fastconformer_steps",)
+CACHES = ("last_channel", "last_time", "last_channel_len")
 
 
 NEMOTRON = {
@@ -206,6 +218,18 @@ CASES = {
         ),
         36,
     ),
+    "nemo_fastconformer_steps": (
+        NemoPair,
+        nemo_options(
+            {"normalize": "NA"},
+            **{
+                **STREAMING,
+                "att_context_size": [[4, 1], [8, 3]],
+                "att_context_probs": [0.75, 0.25],
+            },
+        ),
+        41,
+    ),
     "hf_nemotron_streaming": (Nemotron, NEMOTRON, 40),
     # The width is a multiple of the factor, so that NeMo counts whole stacks.
     "nemo_fastconformer_stacking": (
@@ -247,13 +271,15 @@ def run_contexts(model, name, inputs) -> dict:
             model.encoder.set_default_att_context_size(context)
         result = run(model, inputs)["output/features"]
         tensors[f"output/features_{context[0]}_{context[1]}"] = result
-    if name in STREAMS:
-        tensors.update(run_stream(model, STREAMS[name], inputs))
+    for context in STREAMS.get(name, []):
+        first = STREAMS[name][0] if name in STEPS else None
+        tensors.update(run_stream(model, context, inputs, first))
     return tensors
 
 
-def run_stream(model, context, inputs) -> dict:
-    """NeMo's cache-aware stream of the first row, and one pass over it."""
+def run_stream(model, context, inputs, first=None) -> dict:
+    """NeMo's cache-aware stream of the first row, and one pass over it. `first`: the context of the
+    options, whose caches have no numbers in their names; None: no caches."""
     encoder, end = model.encoder, "_".join(str(n) for n in context)
     encoder.set_default_att_context_size(context)
     encoder.setup_streaming_params()
@@ -261,7 +287,7 @@ def run_stream(model, context, inputs) -> dict:
     whole = run(model, one)
     mel, frames = whole["output/mel"], int(one["lengths"][0]) // 160
     mel = mel[:, :, :frames]
-    config, outputs, begin, step = encoder.streaming_cfg, [], 0, 0
+    config, outputs, begin, step, kept = encoder.streaming_cfg, [], 0, 0, {}
     caches = encoder.get_initial_cache_state(batch_size=1)
     at = lambda sizes, i: sizes[min(i, 1)] if isinstance(sizes, list) else sizes  # noqa: E731
     while begin < frames:
@@ -279,12 +305,17 @@ def run_stream(model, context, inputs) -> dict:
                 drop_extra_pre_encoded=config.drop_extra_pre_encoded if step else 0,
             )
         outputs.append(result[0].transpose(1, 2))
-        caches, begin, step = result[2:], begin + at(config.shift_size, step), step + 1
+        caches = result[2:]
+        for cache, value in zip(CACHES, caches):
+            place = "" if context == first else f"_{end}"
+            kept[f"output/step{step}_{cache}{place}"] = value.clone()
+        begin, step = begin + at(config.shift_size, step), step + 1
     stream = torch.cat(outputs, 1)
     valid = int(whole["output/lengths"][0])
     same = whole["output/features"][:, :valid]
     assert stream.shape == same.shape and torch.allclose(stream, same, RTOL, ATOL), stream.shape
-    return {f"output/stream_{end}": stream, f"output/whole_{end}": same.clone()}
+    kept = {f"output/whole_{end}": same.clone()} if first is None else kept
+    return {f"output/stream_{end}": stream, **kept}
 
 
 def make(name, out) -> None:

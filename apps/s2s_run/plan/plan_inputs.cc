@@ -84,7 +84,9 @@ FreezeRules freeze_rules(Block& meta, const ModelBlock& model) {
 
 PlannedRun::PlannedRun(const PlanArguments& arguments, const Config& config,
                        const Registries& registries)
-    : PlannedRun(arguments, config, registries, build_meta_model(config, registries)) {}
+    : PlannedRun(arguments, config, registries, build_meta_model(config, registries)) {
+  compute_meta_buffers(*model_.block);
+}
 
 PlannedRun::PlannedRun(const PlanArguments& arguments, const Config& config,
                        const Registries& registries, MetaModel model)

@@ -66,6 +66,14 @@ Json option_json(const OptionRow& row) {
   return json;
 }
 
+Json weights_json(const std::vector<PublishedWeights>& weights) {
+  Json list = Json::array();
+  for (const PublishedWeights& row : weights) {
+    list.push_back({{"name", row.name}, {"license", row.license}});
+  }
+  return list;
+}
+
 Json components_json(const Registries& registries) {
   Json list = Json::array();
   for_each_kind([&]<class T>() {
@@ -78,6 +86,7 @@ Json components_json(const Registries& registries) {
                       {"name", name},
                       {"status", status_text(component.status)},
                       {"summary", component.summary},
+                      {"weights", weights_json(component.weights)},
                       {"options", options}});
     }
   });
@@ -106,6 +115,17 @@ std::string bounds_text(const Json& option) {
   return option.contains("program") ? "a program" : "";
 }
 
+void print_weights(const Json& all) {
+  std::vector<std::vector<std::string>> rows;
+  if (!all.empty()) rows.push_back({"  PUBLISHED WEIGHTS", "LICENSE"});
+  for (const Json& weights : all) {
+    const auto license = weights["license"].get<std::string>();
+    rows.push_back(
+        {"  " + weights["name"].get<std::string>(), license.empty() ? "see the folder" : license});
+  }
+  print_columns(rows);
+}
+
 void print_component(const Json& component) {
   std::printf("%s:%s  %s  %s\n", component["kind"].get<std::string>().c_str(),
               component["name"].get<std::string>().c_str(),
@@ -120,6 +140,7 @@ void print_component(const Json& component) {
   }
   if (rows.empty()) rows.push_back({"  no options"});
   print_columns(rows);
+  print_weights(component["weights"]);
 }
 
 void print_plugin(const Json& plugin, const PluginFile& file) {

@@ -14,10 +14,15 @@ std::optional<std::string> read_array_bytes(const StoredArray& array) {
   if (!manifest.is_object()) return std::nullopt;
   const auto& storage = manifest.contains("array") ? manifest["array"] : manifest;
   if (!storage.is_object()) return std::nullopt;
-  const std::string type = storage.value("storage_type", "");
-  const std::string key = storage.value("storage_key", "");
+  const auto text = [&storage](const char* name) {
+    const auto found = storage.find(name);
+    const bool is_text = found != storage.end() && found->is_string();
+    return is_text ? found->get<std::string>() : std::string();
+  };
+  const std::string type = text("storage_type");
+  const std::string key = text("storage_key");
   if (type == "numpy_files") {
-    const std::filesystem::path folder = storage.value("storage_path", "");
+    const std::filesystem::path folder = text("storage_path");
     return files::read_all_bytes((folder / key).string(),
                                  "an array of a cut; check its storage_path");
   }

@@ -67,6 +67,12 @@ using ContextOf = typename KindName<T>::Context;
 
 enum class Status { kStable, kAlpha, kWorkInProgress };
 
+/// Published weights that a component reads.
+struct PublishedWeights {
+  std::string name;     // of the folder or archive, as its publisher calls it
+  std::string license;  // an SPDX name, or the publisher's own; "": that of the folder
+};
+
 /// One entry of a registry: facts for `plugin list|inspect`, and the function that builds it.
 template <class T>
 struct Component {
@@ -91,6 +97,8 @@ struct Component {
   /// Options (JSON) of a tiny instance. `s2s-run plugin check` builds it and runs the checks of
   /// s2s::conformance (llm, encoder, codec, model; others if they require options). Null: none.
   const char* tiny = nullptr;
+  /// For `plugin inspect`. Empty: it reads none, or its author lists none.
+  std::vector<PublishedWeights> weights = {};
 };
 
 /// Called when a name is not registered yet: loads the plugin that provides it, or throws

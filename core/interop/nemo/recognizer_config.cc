@@ -12,6 +12,8 @@ std::string text_or_null(const Config* node) {
   return node->is_scalar() ? node->text() : "a block";
 }
 
+constexpr int64_t kLargest = int64_t{1} << 20;  // labels, widths, layers
+
 /// Reads values of a foreign configuration. Missing keys have NeMo's or transformers' default.
 class Reader {
  public:
@@ -25,7 +27,9 @@ class Reader {
     const Config* const node = find(path);
     if (node == nullptr) return fallback;
     const int64_t value = node->as_int(place_ + "." + path);
-    if (value < 0) refuse(path, "a number from 0 on");
+    if (value < 0 || value > kLargest) {
+      refuse(path, "a number from 0 to " + std::to_string(kLargest));
+    }
     return value;
   }
   /// The first of these keys that has a value.
@@ -50,7 +54,12 @@ class Reader {
     std::vector<int64_t> numbers;
     const Config* const node = find(path);
     if (node == nullptr || !node->is_list()) return numbers;
-    for (const Config& item : node->items()) numbers.push_back(item.as_int(place_ + "." + path));
+    for (const Config& item : node->items()) {
+      numbers.push_back(item.as_int(place_ + "." + path));
+      if (numbers.back() < 0 || numbers.back() > kLargest) {
+        refuse(path, "numbers from 0 to " + std::to_string(kLargest));
+      }
+    }
     return numbers;
   }
   /// Refuses a key that has none of these values. A missing key is fine.

@@ -104,6 +104,8 @@ PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInpu
   report.rank = rank_cost(
       planned, plan,
       {settings, bytes, inputs.step.micro_batches, inputs.optimizer_numbers, inputs.is_trained});
+  report.buffers = planned_buffers(model);
+  for (const PlanBuffers& part : report.buffers) report.rank.buffer_bytes += part.bytes;
   report.settings = settings;
   report.step = inputs.step;
   report.traffic =
@@ -233,17 +235,27 @@ std::string plan_json(const PlanReport& report, double device_bytes) {
     }
     rows.push_back(std::move(row));
   }
+  nlohmann::ordered_json buffers = nlohmann::ordered_json::array();
+  for (const PlanBuffers& part : report.buffers) {
+    buffers.push_back({{"part", part.part},
+                       {"tensors", part.tensors},
+                       {"elements", part.elements},
+                       {"bytes", part.bytes}});
+  }
   const RankCost& rank = report.rank;
   const nlohmann::ordered_json per_rank = {
       {"parameters", rank.parameters},           {"trained", rank.trained},
       {"parameter_bytes", rank.parameter_bytes}, {"gradient_bytes", rank.gradient_bytes},
       {"optimizer_bytes", rank.optimizer_bytes}, {"gathered_bytes", rank.gathered_bytes},
-      {"autocast_bytes", rank.copy_bytes},       {"host_bytes", rank.host_bytes},
-      {"activations", activations_json(report)}};
-  nlohmann::ordered_json root = {
-      {"mesh", mesh_json(report)}, {"rows", std::move(rows)},
-      {"units", report.units},     {"parameters", report.num_parameters},
-      {"per_rank", per_rank},      {"traffic_per_step", traffic_json(report)}};
+      {"autocast_bytes", rank.copy_bytes},       {"buffer_bytes", rank.buffer_bytes},
+      {"host_bytes", rank.host_bytes},           {"activations", activations_json(report)}};
+  nlohmann::ordered_json root = {{"mesh", mesh_json(report)},
+                                 {"rows", std::move(rows)},
+                                 {"buffers", std::move(buffers)},
+                                 {"units", report.units},
+                                 {"parameters", report.num_parameters},
+                                 {"per_rank", per_rank},
+                                 {"traffic_per_step", traffic_json(report)}};
   if (device_bytes > 0) {
     const DeviceNeed need = device_need(report);
     root["device"] = {{"bytes", device_bytes},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan/activations.h"
+#include "plan/plan_buffers.h"
 #include "plan/rank_cost.h"
 #include "plan/traffic.h"
 #include "s2s/nn/block.h"
@@ -42,6 +43,7 @@ struct StepSize {
 struct PlanReport {
   EngineSettings settings;  // mesh and layout
   std::vector<PlanLine> lines;
+  std::vector<PlanBuffers> buffers;
   std::vector<std::string> units;
   int64_t num_parameters = 0;  // full model, tied tensors counted once
   RankCost rank;

@@ -134,14 +134,15 @@ std::string activations_text(const PlanReport& report) {
 
 std::string rank_text(const PlanReport& report) {
   const RankCost& rank = report.rank;
-  const std::string copies =
+  std::string others =
       rank.copy_bytes > 0 ? ", autocast copies " + bytes_text(rank.copy_bytes) : "";
+  if (rank.buffer_bytes > 0) others += ", buffers " + bytes_text(rank.buffer_bytes);
   std::string text = line_of(
       "per rank", fmt::format("{} parameters, {} trained: parameters {}, gradients {}, optimizer "
                               "{}{}, total {}",
                               count_text(rank.parameters), count_text(rank.trained),
                               bytes_text(rank.parameter_bytes), bytes_text(rank.gradient_bytes),
-                              bytes_text(rank.optimizer_bytes), copies, bytes_text(rank.total())));
+                              bytes_text(rank.optimizer_bytes), others, bytes_text(rank.total())));
   if (rank.gathered_bytes > 0) {
     text += line_of("  of which",
                     "at most " + bytes_text(rank.gathered_bytes) +
@@ -173,12 +174,18 @@ std::string mesh_line(const PlanReport& report) {
 std::string format_plan(const PlanReport& report) {
   size_t width = 6;
   for (const PlanLine& line : report.lines) width = std::max(width, line.module.size());
+  for (const PlanBuffers& part : report.buffers) width = std::max(width, part.part.size());
   std::string text =
       fmt::format("{:<{}}  {:<9}  {:<4}  {:<4}  whole -> per rank (tensor {})\n", "module", width,
                   "style", "in", "out", report.settings.mesh.tensor);
   for (const PlanLine& line : report.lines) {
     text += fmt::format("{:<{}}  {:<9}  {:<4}  {:<4}  {}\n", line.module, width, line.style,
                         line.in, line.out, line.text());
+  }
+  for (const PlanBuffers& part : report.buffers) {
+    text += fmt::format("{:<{}}  {:<9}  {:<4}  {:<4}  {} buffer{}, {} elements, whole\n", part.part,
+                        width, "replicate", "-", "-", part.tensors, part.tensors == 1 ? "" : "s",
+                        part.elements);
   }
   const std::string units =
       report.units.empty() ? "none" : fmt::format("{}", fmt::join(report.units, ", "));

@@ -20,10 +20,12 @@ struct RankCost {
   // Part of copy_bytes in blocks that full recomputation would compute again.
   int64_t block_copy_bytes = 0;
   int64_t gathered_bytes = 0;  // maximum while the largest unit is in use, or gradients are summed
+  int64_t buffer_bytes = 0;    // whole on every rank: a frozen codec, statistics, tables
   int64_t host_bytes = 0;      // parameters, gradients and optimizer state in host memory
   /// Total on the device.
   int64_t total() const {
-    return parameter_bytes + gradient_bytes + optimizer_bytes + copy_bytes + gathered_bytes;
+    return parameter_bytes + gradient_bytes + optimizer_bytes + copy_bytes + gathered_bytes +
+           buffer_bytes;
   }
 };
 

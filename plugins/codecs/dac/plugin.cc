@@ -26,7 +26,10 @@ Component<Codec> component() {
           .translate = dac_from_hf,
           .tiny = R"({"sampling_rate": 800, "encoder_hidden_size": 4, "downsampling_ratios": [2, 4],
                       "decoder_hidden_size": 16, "n_codebooks": 3, "codebook_size": 8,
-                      "codebook_dim": 4})"};
+                      "codebook_dim": 4})",
+          .weights = {{"descript/dac_16khz", "MIT"},
+                      {"descript/dac_24khz", "MIT"},
+                      {"descript/dac_44khz", "MIT"}}};
 }
 
 }  // namespace

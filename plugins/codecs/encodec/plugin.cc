@@ -28,7 +28,10 @@ Component<Codec> component() {
           .tiny = R"({"sampling_rate": 800, "target_bandwidths": [0.3, 0.9], "hidden_size": 8,
                       "num_filters": 4, "upsampling_ratios": [4, 2], "codebook_size": 8,
                       "kernel_size": 3, "last_kernel_size": 3, "num_lstm_layers": 1,
-                      "num_codebooks": 3})"};
+                      "num_codebooks": 3})",
+          .weights = {{"facebook/encodec_24khz", ""},
+                      {"facebook/encodec_32khz", "CC-BY-NC-4.0"},
+                      {"facebook/encodec_48khz", "MIT"}}};
 }
 
 }  // namespace

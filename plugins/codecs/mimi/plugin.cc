@@ -19,6 +19,12 @@ std::unique_ptr<Codec> create(const Config& node, const ModelContext& context) {
   return std::make_unique<Mimi>(options, weights);
 }
 
+std::vector<PublishedWeights> published() {
+  return {{"kyutai/mimi", "CC-BY-4.0"},
+          {"kyutai/moshiko-pytorch-bf16", "CC-BY-4.0"},
+          {"sesame/csm-1b", "Apache-2.0"}};
+}
+
 Component<Codec> component() {
   return {.name = "mimi",
           .summary = "Mimi: causal convolutions and transformers around a residual quantizer",
@@ -29,7 +35,8 @@ Component<Codec> component() {
                       "upsampling_ratios": [2, 4], "codebook_size": 8, "codebook_dim": 4,
                       "vector_quantization_hidden_dimension": 4, "num_quantizers": 3,
                       "upsample_groups": 8, "num_hidden_layers": 1, "intermediate_size": 8,
-                      "num_attention_heads": 2, "num_key_value_heads": 1, "sliding_window": 4})"};
+                      "num_attention_heads": 2, "num_key_value_heads": 1, "sliding_window": 4})",
+          .weights = published()};
 }
 
 Component<Encoder> encoder_component() {
@@ -38,7 +45,8 @@ Component<Encoder> encoder_component() {
           .create = create_mimi_encoder,
           .options = list_options<MimiEncoderOptions>,
           .translate = mimi_from_hf,
-          .tiny = component().tiny};
+          .tiny = component().tiny,
+          .weights = published()};
 }
 
 }  // namespace

@@ -42,7 +42,9 @@ Component<Codec> component() {
     "vector_quantizer": {"num_groups": 2, "num_levels_per_group": [5, 4]},
     "audio_decoder": {"up_sample_rates": [3, 2, 2], "base_channels": 16, "input_dim": 4,
       "resblock_kernel_sizes": [3], "resblock_dilation_sizes": [1, 2],
-      "activation": "half_snake"}})"};
+      "activation": "half_snake"}})",
+          .weights = {{"nvidia/nemo-nano-codec-22khz-1.78kbps-12.5fps", ""},
+                      {"nvidia/low-frame-rate-speech-codec-22khz", "NSCLv1"}}};
 }
 
 }  // namespace

@@ -123,6 +123,7 @@ std::map<std::string, at::Tensor> FastConformer::reference_outputs(
     outputs["stream"] =
         has_mel ? streamed(*encoder_.open_stream(1), first_row(input, lengths_B), kFrames)
                 : streamed(*open_stream(1), first_row(input, lengths_B), kSamples);
+    outputs.merge(encoder_.stream_steps(first_row(mel_BTF, frames_B)));
   } catch (const Error& error) {
     if (error.id() != "encoder/not-streamable") throw;
   }

@@ -30,7 +30,7 @@ class FastConformer : public Encoder, public RunsReferences {
   ShardPlan configure_model(const MeshShape& mesh) const override;
   NameMap checkpoint_names() const override;
   /// mel, mel_lengths, features, lengths; if it runs on live audio, `stream`: the first row's
-  /// frames, from pieces of its input.
+  /// frames, from pieces of its input, and NeMo's caches after each of its steps.
   std::map<std::string, at::Tensor> reference_outputs(
       const std::map<std::string, at::Tensor>& inputs, bool training) override;
 

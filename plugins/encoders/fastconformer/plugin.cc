@@ -53,7 +53,9 @@ Component<Encoder> component() {
     "d_model": 16, "n_heads": 2, "subsampling_conv_channels": 12, "ff_expansion_factor": 2,
     "conv_kernel_size": 5, "conv_context_size": "causal", "att_context_size": [6, 1],
     "att_context_style": "chunked_limited", "dropout": 0.0, "dropout_pre_encoder": 0.0,
-    "dropout_emb": 0.0, "dropout_att": 0.0}})"};
+    "dropout_emb": 0.0, "dropout_att": 0.0}})",
+          .weights = {{"nvidia/parakeet-tdt-0.6b-v2", "CC-BY-4.0"},
+                      {"nvidia/stt_en_fastconformer_hybrid_large_streaming_multi", "CC-BY-4.0"}}};
 }
 
 }  // namespace

@@ -54,6 +54,8 @@ S2S_PLUGIN("qwen_audio", "0.1.0", "Apache-2.0", "encoder:qwen2_audio\nencoder:qw
   auto omni = component<Family::kQwen3Omni>("the audio tower of Qwen3-Omni; not live");
   qwen2.tiny = kTiny;
   omni.tiny = kTinyOmni;
+  qwen2.weights = {{"Qwen/Qwen2-Audio-7B", "Apache-2.0"}};
+  omni.weights = {{"Qwen/Qwen3-Omni-30B-A3B-Instruct", "Apache-2.0"}};
   registrar.add(qwen2);
   registrar.add(omni);
 }

@@ -58,6 +58,9 @@ S2S_PLUGIN("wav2vec2", "0.1.0", "Apache-2.0",
   wav2vec2.tiny = kTiny;
   hubert.tiny = kTiny;
   wavlm.tiny = kTiny;
+  wav2vec2.weights = {{"facebook/wav2vec2-base-960h", "Apache-2.0"}};
+  hubert.weights = {{"facebook/hubert-base-ls960", "Apache-2.0"}};
+  wavlm.weights = {{"microsoft/wavlm-base-plus", ""}};
   registrar.add(wav2vec2);
   registrar.add(hubert);
   registrar.add(wavlm);

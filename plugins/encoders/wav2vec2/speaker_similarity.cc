@@ -148,7 +148,8 @@ Component<Metric> speaker_similarity() {
           .summary = "cosine of the voices in the answer and in the reference",
           .create = create_speaker_similarity,
           .options = list_options<SpeakerSimilarityOptions>,
-          .tiny = kTinyModel};
+          .tiny = kTinyModel,
+          .weights = {{"microsoft/wavlm-base-plus-sv", ""}}};
 }
 
 }  // namespace s2s::wav2vec2

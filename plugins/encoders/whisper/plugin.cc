@@ -103,6 +103,10 @@ Config as_model(const Config& foreign) {
   return options;
 }
 
+std::vector<PublishedWeights> published() {
+  return {{"openai/whisper-small", "Apache-2.0"}, {"openai/whisper-large-v3", "Apache-2.0"}};
+}
+
 Component<Encoder> component() {
   return {.name = "whisper",
           .summary = "Whisper's encoder and log-mel features; windows of 30 s, not live",
@@ -111,7 +115,8 @@ Component<Encoder> component() {
           .translate = whisper_from_hf,
           .tiny = R"({"num_mel_bins": 16, "d_model": 16, "encoder_layers": 2,
                       "encoder_attention_heads": 2, "encoder_ffn_dim": 24,
-                      "max_source_positions": 50})"};
+                      "max_source_positions": 50})",
+          .weights = published()};
 }
 
 Component<Scorer> scorer_component() {
@@ -119,7 +124,8 @@ Component<Scorer> scorer_component() {
           .summary = "Whisper's recognizer or translator; windows of 30 s",
           .create = create_scorer,
           .options = list_options<WhisperScorerOptions>,
-          .translate = as_model};
+          .translate = as_model,
+          .weights = published()};
 }
 
 }  // namespace

@@ -15,6 +15,10 @@ struct Gemma : DecoderFamily {
   static constexpr const char* kTiny = R"({"vocab_size": 50, "hidden_size": 32,
     "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "head_dim": 16, "sliding_window": 3, "sliding_window_pattern": 2})";
+  static std::vector<PublishedWeights> weights() {
+    return {{"google/gemma-2-2b", "Gemma terms of use"},
+            {"google/gemma-3-1b-pt", "Gemma terms of use"}};
+  }
   static constexpr auto defaults_for = gemma::defaults_for;
   static constexpr auto spec_of = gemma::spec_of;
   static constexpr auto from_hf = gemma::from_hf;

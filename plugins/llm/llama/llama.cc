@@ -44,6 +44,10 @@ struct Llama : DecoderFamily {
   static constexpr const char* kTiny = R"({"vocab_size": 50, "hidden_size": 32,
     "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2})";
+  static std::vector<PublishedWeights> weights() {
+    return {{"meta-llama/Llama-3.1-8B", "Llama 3.1 Community License"},
+            {"meta-llama/Llama-3.2-1B", "Llama 3.2 Community License"}};
+  }
 
   static LlamaOptions defaults_for(const Config& node) {
     LlamaOptions options;

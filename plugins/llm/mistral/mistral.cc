@@ -40,6 +40,9 @@ struct Mistral : DecoderFamily {
   static constexpr const char* kTiny = R"({"vocab_size": 50, "hidden_size": 32,
     "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "sliding_window": 3})";
+  static std::vector<PublishedWeights> weights() {
+    return {{"mistralai/Mistral-7B-v0.3", "Apache-2.0"}};
+  }
 
   static MistralOptions defaults_for(const Config& node) {
     MistralOptions options;

@@ -67,6 +67,9 @@ struct Phi3 : DecoderFamily {
   static constexpr const char* kTiny = R"({"vocab_size": 50, "hidden_size": 32,
     "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "sliding_window": 3})";
+  static std::vector<PublishedWeights> weights() {
+    return {{"microsoft/Phi-3-mini-4k-instruct", "MIT"}};
+  }
 
   static Phi3Options defaults_for(const Config& node) {
     Phi3Options options;

@@ -29,6 +29,9 @@ struct Qwen : DecoderFamily {
   static constexpr const char* kTiny = R"({"vocab_size": 50, "hidden_size": 32,
     "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "head_dim": 16})";
+  static std::vector<PublishedWeights> weights() {
+    return {{"Qwen/Qwen2.5-0.5B", "Apache-2.0"}, {"Qwen/Qwen3-0.6B", "Apache-2.0"}};
+  }
   static constexpr auto defaults_for = qwen::defaults_for;
   static constexpr auto spec_of = qwen::spec_of;
   static constexpr auto from_hf = qwen::from_hf;

@@ -38,6 +38,9 @@ struct TinyLlama : DecoderFamily {
   static constexpr const char* kSummary =
       "TinyLlama 1.1B decoder (Llama's layout, 22 layers, 4 key/value heads)";
   static constexpr const char* kTiny = R"({"preset": "tiny"})";
+  static std::vector<PublishedWeights> weights() {
+    return {{"TinyLlama/TinyLlama_v1.1", "Apache-2.0"}};
+  }
 
   static TinyLlamaOptions defaults_for(const Config& node) {
     TinyLlamaOptions options;

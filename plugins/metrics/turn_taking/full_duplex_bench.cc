@@ -272,7 +272,8 @@ Component<Metric> full_duplex_bench() {
           .summary = "the numbers of Full-Duplex-Bench's data sets, from a scorer's words",
           .create = create_full_duplex_bench,
           .options = list_options<FullDuplexBenchOptions>,
-          .tiny = R"({"tasks": ["smooth_turn_taking"]})"};
+          .tiny = R"({"tasks": ["smooth_turn_taking"]})",
+          .weights = {{"silero-vad", "MIT"}}};
 }
 
 }  // namespace s2s::turn_taking

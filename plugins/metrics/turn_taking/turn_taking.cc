@@ -125,7 +125,8 @@ Component<Metric> turn_taking() {
   return {.name = "turn_taking",
           .summary = "answers in time, silence in pauses, stops when interrupted",
           .create = create_turn_taking,
-          .options = list_options<TurnTakingOptions>};
+          .options = list_options<TurnTakingOptions>,
+          .weights = {{"silero-vad", "MIT"}}};
 }
 
 }  // namespace s2s::turn_taking

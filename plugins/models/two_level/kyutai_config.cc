@@ -56,6 +56,9 @@ bool is_read(const std::string& name) {
   return kRead.count(name) != 0;
 }
 
+constexpr int64_t kLargestSize = int64_t{1} << 30;
+constexpr double kLargestScale = 1000;
+
 class Arguments {
  public:
   explicit Arguments(const Config& foreign) : foreign_(foreign) {
@@ -74,9 +77,16 @@ class Arguments {
     }
   }
 
-  int64_t number(const std::string& name, int64_t otherwise) const {
+  /// Every number is a size. `least`: the smallest one that makes sense.
+  int64_t number(const std::string& name, int64_t otherwise, int64_t least = 1) const {
     const Config* value = foreign_.find(name);
-    return value == nullptr || value->is_null() ? otherwise : value->as_int(name);
+    if (value == nullptr || value->is_null()) return otherwise;
+    const int64_t size = value->as_int(name);
+    if (size < least || size > kLargestSize) {
+      throw_not_translated(name, *value,
+                           std::to_string(least) + " to " + std::to_string(kLargestSize));
+    }
+    return size;
   }
 
   /// Rows of gate and value together, in a layer of width `width`.
@@ -86,8 +96,13 @@ class Arguments {
 
   int64_t feedforward(int64_t width) const {
     const Config* scale = foreign_.find("hidden_scale");
-    const double factor = scale == nullptr ? 4.125 : scale->as_double("hidden_scale");
-    return static_cast<int64_t>(factor * static_cast<double>(width));
+    const bool is_given = scale != nullptr && !scale->is_null();
+    const double factor = is_given ? scale->as_double("hidden_scale") : 4.125;
+    const double inner = factor * static_cast<double>(width);
+    if (is_given && !(inner >= 1 && factor <= kLargestScale)) {
+      throw_not_translated("hidden_scale", *scale, "a factor that makes a width, such as 4.125");
+    }
+    return static_cast<int64_t>(inner);
   }
 
   /// Requires streams of agent and user with text. Only the later books are one frame late.
@@ -119,7 +134,7 @@ Config kyutai_to_hf(const Config& foreign) {
   const Arguments arguments(foreign);
   const int64_t width = arguments.number("dim", 4096);
   const int64_t depth_width = arguments.number("depformer_dim", 1024);
-  const int64_t books = arguments.number("n_q", 16) / 2;
+  const int64_t books = arguments.number("n_q", 16, /*least=*/2) / 2;
   arguments.check_delays(books);
   if (arguments.number("dep_q", books) < books) {
     throw_not_translated("dep_q", *foreign.find("dep_q"), "n_q / 2 or more: the agent's books");

@@ -84,7 +84,9 @@ Component<Model> moshi() {
                       "num_attention_heads": 4, "num_key_value_heads": 2, "ffn_dim": 24,
                       "audio_vocab_size": 10, "num_codebooks": 3, "sliding_window": 6,
                       "depth_decoder": {"hidden_size": 8, "num_hidden_layers": 1,
-                                        "num_attention_heads": 2, "ffn_dim": 12}})"};
+                                        "num_attention_heads": 2, "ffn_dim": 12}})",
+          .weights = {{"kyutai/moshiko-pytorch-bf16", "CC-BY-4.0"},
+                      {"kyutai/moshika-pytorch-bf16", "CC-BY-4.0"}}};
 }
 
 Component<Model> csm() {
@@ -99,7 +101,8 @@ Component<Model> csm() {
                       "audio_eos_token_id": 39,
                       "depth_decoder": {"hidden_size": 8, "intermediate_size": 12,
                                         "num_hidden_layers": 1, "num_attention_heads": 2,
-                                        "num_key_value_heads": 1}})"};
+                                        "num_key_value_heads": 1}})",
+          .weights = {{"sesame/csm-1b", "Apache-2.0"}}};
 }
 
 }  // namespace

@@ -150,7 +150,10 @@ Component<Scorer> component(const std::string& name, const std::string& summary)
           .summary = summary,
           .create = create<kKind>,
           .options = list_options<SpeechRecognizerOptions>,
-          .translate = as_model};
+          .translate = as_model,
+          .weights = {{"nvidia/parakeet-ctc-0.6b", "CC-BY-4.0"},
+                      {"nvidia/parakeet-rnnt-0.6b", "CC-BY-4.0"},
+                      {"nvidia/parakeet-tdt-0.6b-v2", "CC-BY-4.0"}}};
 }
 
 }  // namespace

@@ -77,6 +77,10 @@ TEST_CASE("kept codes of other audio are refused with the cut and the reason") {
   keep_codes(shorter, "other", codes_of(12), 0.08, 1);
   shorter.set_custom(kField, *shorter.find_custom("other"));
   CHECK(contains(refusal(shorter), "has the shape [12, 3] and not 13 frames"));
+  Cut unnamed = whole;
+  unnamed.set_custom(kField, StoredArray{{R"({"array": {"storage_type": 5, "storage_key": [],
+      "shape": [13, 3]}})"}});
+  CHECK(contains(refusal(unnamed), "is in a storage that is not read"));
 }
 
 TEST_CASE("noise in the user's audio keeps the codes; another voice of the agent does not") {

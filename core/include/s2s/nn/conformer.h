@@ -115,6 +115,12 @@ class ConformerEncoder : public Block {
   /// context size).
   /// Errors: [encoder/not-streamable] naming the option that looks ahead.
   std::unique_ptr<FrameStream> open_stream(int64_t batch_size);
+  /// What NeMo's cache_aware_stream_step keeps after each of its steps over x [B, T, F], of a
+  /// stream of ours, for reference files. Step N from 0: "stepN_last_channel" [layers, B, left, H],
+  /// "stepN_last_time" [layers, B, H, K - 1], both zero on the left until they are full, and
+  /// "stepN_last_channel_len" [B]. Empty without a limit on the left.
+  /// Errors: [encoder/not-streamable].
+  TensorMap stream_steps(const at::Tensor& x_BTF);
 
   struct Parts;
 

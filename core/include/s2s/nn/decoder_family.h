@@ -34,6 +34,8 @@ struct DecoderFamily {
   static std::vector<TensorRow> tensor_rows(const DecoderSpec& spec) { return decoder_rows(spec); }
   /// Formats that prompt_format of a data set may name.
   static std::vector<PromptFormat> prompt_formats() { return {}; }
+  /// Published weights that it reads.
+  static std::vector<PublishedWeights> weights() { return {}; }
   /// The sharded units.
   static std::vector<UnitRow> unit_rows() { return {{"layers.*"}}; }
 };
@@ -122,6 +124,7 @@ Component<Backbone> decoder_component() {
   component.translate = Family::from_hf;
   component.tiny = Family::kTiny;
   component.prompt_formats = Family::prompt_formats;
+  component.weights = Family::weights();
   return component;
 }
 

@@ -149,6 +149,10 @@ at::Tensor ConformerAttention::stream(const at::Tensor& x_BTH, const at::Tensor&
   const int64_t kept = std::min(left_frames, k.size(1));
   cache.k_BUH = k.narrow(1, k.size(1) - kept, kept);
   cache.v_BUH = v.narrow(1, v.size(1) - kept, kept);
+  if (cache.input_BUH.defined()) {
+    const at::Tensor inputs = after(cache.input_BUH, x_BTH);
+    cache.input_BUH = inputs.narrow(1, inputs.size(1) - kept, kept);
+  }
   return linear_out_(
       rel_attention({linear_q_(x_BTH), k, v, projected_PH, biases_.u_HD, biases_.v_HD, {}}));
 }
@@ -193,7 +197,7 @@ at::Tensor ConformerLayer::forward(const at::Tensor& x_BTH, const FrameContext& 
 
 LayerCache ConformerLayer::empty_cache(int64_t batch_size, const at::Tensor& like) const {
   const at::Tensor none = at::zeros({batch_size, 0, width_}, like.options());
-  return {none, none, at::zeros({batch_size, conv_left_, width_}, like.options())};
+  return {none, none, at::zeros({batch_size, conv_left_, width_}, like.options()), {}};
 }
 
 at::Tensor ConformerLayer::stream(const at::Tensor& x_BTH, const at::Tensor& projected_PH,

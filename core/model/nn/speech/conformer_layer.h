@@ -22,6 +22,7 @@ struct FrameContext {
 struct LayerCache {
   at::Tensor k_BUH, v_BUH;  // of the left context
   at::Tensor conv_BTH;      // inputs of the depth-wise convolution
+  at::Tensor input_BUH;     // what k and v were made of; undefined: it is not kept
 };
 
 /// Biases of the position scores. When tied, all blocks share them.

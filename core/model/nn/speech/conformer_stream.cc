@@ -83,6 +83,25 @@ class OpenConformerStream final : public FrameStream {
     return take(pending_BTH_.size(1));
   }
 
+  /// From now on keeps what NeMo keeps. Before the first frame.
+  void keep_inputs() {
+    for (LayerCache& cache : caches_) cache.input_BUH = at::zeros_like(cache.k_BUH);
+  }
+
+  /// NeMo's caches, by its names. There is a limit on the left.
+  TensorMap kept_inputs() const {
+    std::vector<at::Tensor> channel, time;
+    for (const LayerCache& cache : caches_) {
+      const int64_t missing = left_ - cache.input_BUH.size(1);
+      channel.push_back(at::constant_pad_nd(cache.input_BUH, {0, 0, missing, 0}));
+      time.push_back(cache.conv_BTH.transpose(1, 2));
+    }
+    const at::Tensor& first = caches_.front().input_BUH;
+    return {{"last_channel", at::stack(channel)},
+            {"last_time", at::stack(time)},
+            {"last_channel_len", at::full({first.size(0)}, first.size(1), at::kLong)}};
+  }
+
  private:
   void append(const at::Tensor& x_BTH) {
     const double width = static_cast<double>(parts_.options.d_model);
@@ -136,6 +155,27 @@ class OpenConformerStream final : public FrameStream {
 };
 
 }  // namespace
+
+TensorMap ConformerEncoder::stream_steps(const at::Tensor& x_BTF) {
+  check_streamable(*parts_);
+  const auto [left, right] = parts_->contexts.front();
+  if (left < 0) return {};
+  OpenConformerStream stream(*this, *parts_, x_BTF.size(0));
+  stream.keep_inputs();
+  TensorMap steps;
+  const int64_t factor = subsampling_factor(), frames = x_BTF.size(1);
+  int64_t size = 1 + factor * right;
+  for (int64_t begin = 0, step = 0; begin < frames; ++step) {
+    const int64_t end = std::min(frames, begin + size);
+    stream.push(x_BTF.slice(1, begin, end));
+    if (end == frames) stream.finish();
+    const std::string prefix = "step" + std::to_string(step) + "_";
+    for (const auto& [name, kept] : stream.kept_inputs()) steps[prefix + name] = kept;
+    begin = end;
+    size = factor * (right + 1);
+  }
+  return steps;
+}
 
 std::unique_ptr<FrameStream> ConformerEncoder::open_stream(int64_t batch_size) {
   check_streamable(*parts_);

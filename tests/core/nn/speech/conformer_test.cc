@@ -1,7 +1,10 @@
 #include "s2s/nn/conformer.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
+
+#include <cmath>
 
 #include "common/device.h"
 #include "common/places.h"
@@ -212,6 +215,81 @@ TEST_CASE("conformer options that are not implemented or not possible are named"
   CHECK(id([](auto& o) { o.conv_kernel_size = 8; }) == "encoder/value");
   CHECK(id([](auto& o) { o.conv_context_size = pair(4, 3); }) == "encoder/value");
   CHECK(id([](auto& o) { o.att_context_probs = {0.5, 0.5}; }) == "encoder/value");
+}
+
+TEST_CASE(
+    "look-aheads are drawn by their probabilities in training, and the first counts in eval") {
+  const std::vector<Config> contexts = {pair(6, 1), pair(4, 0), pair(8, 3)};
+  const std::vector<double> probabilities = {0.5, 0.2, 0.3};
+  const auto with = [](const Config& context, const std::vector<double>& probs) {
+    ConformerOptions options = streaming_options();
+    options.att_context_size = context;
+    options.att_context_probs = probs;
+    auto encoder = std::make_unique<ConformerEncoder>(options);
+    encoder->materialize(device(), at::kFloat, 2);
+    encoder->train(false);
+    return encoder;
+  };
+  at::manual_seed(5);
+  const at::Tensor x = at::randn({1, 65, 20}, device());
+  const at::Tensor lengths = at::full({1}, 65, on_device(at::kLong));
+  std::vector<at::Tensor> outputs;
+  for (const Config& context : contexts) {
+    outputs.push_back(with(context, {})->forward(x, lengths).features_BTH);
+  }
+  const auto drawn = [&](ConformerEncoder& encoder) {
+    const at::Tensor features = encoder.forward(x, lengths).features_BTH;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (largest_difference(features, outputs[i]) < 1e-6) return i;
+    }
+    return outputs.size();
+  };
+  const at::NoGradGuard no_grad;
+  for (const bool is_given : {true, false}) {
+    const auto encoder =
+        with(Config::list(contexts), is_given ? probabilities : std::vector<double>());
+    CHECK(drawn(*encoder) == 0);
+    encoder->train();
+    constexpr int kDraws = 600;
+    std::vector<int> counts(outputs.size() + 1), first, again;
+    for (int i = 0; i < kDraws; ++i) ++counts[drawn(*encoder)];
+    CHECK(counts.back() == 0);
+    for (size_t i = 0; i < probabilities.size(); ++i) {
+      const double p = is_given ? probabilities[i] : 1.0 / 3;
+      // Four standard deviations.
+      CHECK(std::abs(counts[i] - kDraws * p) < 4 * std::sqrt(kDraws * p * (1 - p)));
+    }
+    // The random stream decides, as on another rank with the same seed.
+    for (std::vector<int>* const draws : {&first, &again}) {
+      at::manual_seed(9);
+      for (int i = 0; i < 20; ++i) draws->push_back(static_cast<int>(drawn(*encoder)));
+    }
+    CHECK(first == again);
+  }
+}
+
+TEST_CASE("a stream's caches by NeMo's names have its steps, and need a limit on the left") {
+  ConformerOptions options = streaming_options();  // [6, 1], a factor of 8, a kernel of 9
+  ConformerEncoder encoder(options);
+  encoder.materialize(device(), at::kFloat, 2);
+  encoder.train(false);
+  const s2s::TensorMap steps = encoder.stream_steps(at::randn({2, 60, 20}, device()));
+  CHECK(steps.size() == 3 * 5);  // 9 + 16 + 16 + 16 + 3 frames
+  const std::vector<int64_t> lengths = {2, 4, 6, 6, 6};
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const std::string step = "step" + std::to_string(i);
+    const at::Tensor channel = steps.at(step + "_last_channel");
+    CHECK(channel.sizes().vec() == std::vector<int64_t>{2, 2, 6, 16});
+    CHECK(steps.at(step + "_last_time").sizes().vec() == std::vector<int64_t>{2, 2, 16, 8});
+    CHECK(steps.at(step + "_last_channel_len").eq(lengths[i]).all().item<bool>());
+    CHECK(channel.narrow(2, 0, 6 - lengths[i]).eq(0).all().item<bool>());
+    CHECK(channel.narrow(2, 6 - lengths[i], lengths[i]).ne(0).any(-1).all().item<bool>());
+  }
+  options.att_context_size = pair(-1, 1);
+  ConformerEncoder unlimited(options);
+  unlimited.materialize(device(), at::kFloat, 2);
+  unlimited.train(false);
+  CHECK(unlimited.stream_steps(at::randn({1, 30, 20}, device())).empty());
 }
 
 TEST_CASE("the plan has exactly one row for every parameter") {
