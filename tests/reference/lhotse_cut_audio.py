@@ -12,13 +12,13 @@ lhotse_cut_audio_check.py makes sets of random cuts with the functions of this f
 """
 
 import argparse
-import gzip
 import json
 import os
 import random
 from pathlib import Path
 
 import numpy as np
+import reference_file as rf
 import soundfile as sf
 import torch
 from lhotse import AudioSource, CutSet, MonoCut, MultiCut, Recording
@@ -252,8 +252,8 @@ def save_set(out, cuts):
     loose = [cut.id for cut in cuts if cut.id.startswith("loose")]
     for kind in ("load", "rate", "custom"):
         some = {name: audio for name, audio in loaded.items() if name.startswith(kind)}
-        packed = gzip.compress(save(some, metadata={"loose": json.dumps(loose)}), 9, mtime=0)
-        (out / f"{kind}.safetensors.gz").write_bytes(packed)
+        content = save(some, metadata={"loose": json.dumps(loose)})
+        rf.write_gz(out / f"{kind}.safetensors.gz", content)
 
 
 if __name__ == "__main__":

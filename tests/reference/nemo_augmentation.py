@@ -2,7 +2,7 @@
 
     python tests/reference/nemo_augmentation.py --out tests/reference/data
 
-stt_augmentation.safetensors: `audio` [B, S] with `lens` [B] at `sample_rate`; `file/PATH` [C, N]
+stt_augmentation.safetensors.gz: `audio` [B, S] with `lens` [B] at `sample_rate`; `file/PATH` [C, N]
 are wave files of 32-bit floats (noise/FOLDER/*.wav, rooms/*.wav, microphones/*.wav). For each
 case, its options are in the metadata (`case/NAME`, JSON: `seed` and NeMo's keys) and `output/NAME`
 is what AudioAugmenter.augment_batch returns with Python's `random` and torch's generator seeded.
@@ -138,7 +138,7 @@ def main() -> None:
             tensors[f"output/{name}"] = augmented(options, audio, folder)
             same = torch.equal(tensors[f"output/{name}"], audio)
             assert same == (name == "none"), name
-    path = arguments.out / "stt_augmentation.safetensors"
+    path = arguments.out / "stt_augmentation.safetensors.gz"
     metadata = {f"case/{name}": json.dumps(options) for name, options in CASES.items()}
     size = rf.write_safetensors(path, tensors | interruptions(), metadata)
     print(path, size, "bytes")

@@ -40,10 +40,15 @@ WITH_AFTER = {
 drawn = {}  # the digest of a tensor -> how it was drawn
 
 
-def write_json_gz(path, text):
-    """Writes golden vectors, compressed; the same text gives the same bytes."""
+def write_gz(path, content: bytes) -> int:
+    """Writes golden vectors, compressed; the same content gives the same bytes."""
     with open(path, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
-        packed.write(text.encode())
+        packed.write(content)
+    return Path(path).stat().st_size
+
+
+def write_json_gz(path, text):
+    write_gz(path, text.encode())
 
 
 def digest(tensor) -> str:
@@ -112,7 +117,10 @@ def write_safetensors(path: Path, tensors: dict, metadata: dict) -> int:
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
     text += b" " * (-len(text) % 8)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+    content = struct.pack("<Q", len(text)) + text + b"".join(blobs)
+    if path.suffix == ".gz":
+        return write_gz(path, content)
+    path.write_bytes(content)
     return path.stat().st_size
 
 

@@ -3,7 +3,7 @@ that still has SoX's effects (before 2.9).
 
     python tests/reference/sox_tempo.py --sox sox --out tests/reference/data
 
-sox_tempo.safetensors: input/NAME [C, S] at 8 kHz, output/NAME/FACTOR. Made with SoX 14.4.2.
+sox_tempo.safetensors.gz: input/NAME [C, S] at 8 kHz, output/NAME/FACTOR. Made with SoX 14.4.2.
 """
 
 import argparse
@@ -12,9 +12,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import reference_file as rf
 import soundfile as sf
 from lhotse_cut_audio import tones
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 RATE = 8000
 FACTORS = ["0.7", "0.9", "1.1", "1.5"]
@@ -37,7 +38,7 @@ def main():
                                 "32", f"{folder}/out.wav", "tempo", factor], check=True)
                 changed = sf.read(f"{folder}/out.wav", dtype="float32", always_2d=True)[0]
                 tensors[f"output/{name}/{factor}"] = np.ascontiguousarray(changed.T)
-    save_file(tensors, args.out / "sox_tempo.safetensors")
+    rf.write_gz(args.out / "sox_tempo.safetensors.gz", save(tensors))
 
 
 if __name__ == "__main__":

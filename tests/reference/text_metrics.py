@@ -2,14 +2,14 @@
 
   python text_metrics.py --out data                       # the few hundred that are committed
   python text_metrics.py --out /tmp/big --count 5000      # many; then
-  S2S_TEXT_METRICS=/tmp/big/text_metrics.json core_eval_test -tc='*many random*'
+  S2S_TEXT_METRICS=/tmp/big/text_metrics.json.gz core_eval_test -tc='*many random*'
 """
 
 import argparse
-import json
 import random
 from pathlib import Path
 
+import reference_file as rf
 import sacrebleu
 from whisper_normalizer.english import EnglishTextNormalizer
 
@@ -100,9 +100,8 @@ def main() -> None:
     rng = random.Random(arguments.seed)
     data = {"bleu": bleu(rng, arguments.count), "normaliser": normaliser(rng, arguments.count)}
     arguments.out.mkdir(parents=True, exist_ok=True)
-    path = arguments.out / "text_metrics.json"
-    path.write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="ascii")
-    print(path, path.stat().st_size, "bytes")
+    path = arguments.out / "text_metrics.json.gz"
+    print(path, rf.write_json(path, data), "bytes")
 
 
 if __name__ == "__main__":

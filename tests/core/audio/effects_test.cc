@@ -8,8 +8,7 @@
 #include "audio/audio_mixer.h"
 #include "audio/random_room.h"
 #include "audio/tempo.h"
-#include "common/places.h"
-#include "weights/safetensors.h"
+#include "common/packed_safetensors.h"
 
 namespace {
 
@@ -70,8 +69,7 @@ TEST_CASE("made-up rooms repeat with their seeds, and other seeds are other room
 }
 
 TEST_CASE("tempo equals SoX's") {
-  const auto file = s2s::SafetensorsFile::open(s2s::test::source_dir() +
-                                               "/tests/reference/data/sox_tempo.safetensors");
+  const auto file = s2s::test::packed_safetensors("sox_tempo.safetensors.gz");
   int checked = 0;
   for (const auto& [name, entry] : file.entries()) {
     if (!name.starts_with("output/")) continue;

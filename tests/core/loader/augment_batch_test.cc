@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "common/places.h"
+#include "common/packed_safetensors.h"
 #include "common/temporary_folder.h"
 #include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
@@ -17,8 +17,7 @@ namespace {
 
 /// What NeMo computed (tests/reference/nemo_augmentation.py).
 const SafetensorsFile& golden() {
-  static const SafetensorsFile kFile = SafetensorsFile::open(
-      test::source_dir() + "/tests/reference/data/stt_augmentation.safetensors");
+  static const SafetensorsFile kFile = test::packed_safetensors("stt_augmentation.safetensors.gz");
   return kFile;
 }
 
