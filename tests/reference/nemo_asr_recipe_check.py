@@ -1,11 +1,10 @@
-"""The loss of the first training step of NeMo's own class of a recipe of a recognizer, and the
-archive to begin ours with.
+"""The first training loss of NeMo's class of a recipe, and the archive to begin ours with.
 
     python tests/reference/nemo_asr_recipe_check.py RECIPE MANIFEST TOKENIZER_DIR OUT.nemo
 
-RECIPE: fastconformer_ctc_bpe or fastconformer_transducer_bpe (tests/cli/train/nemo_configs), cut to
-a small size without random numbers. Ours: s2s-run train RECIPE with the same overrides,
-init_from_nemo_model=OUT.nemo and trainer.log_every_n_steps=1; the first line of metrics.jsonl.
+RECIPE: fastconformer_ctc_bpe or fastconformer_transducer_bpe, small and without random numbers.
+Ours: s2s-run train with the same overrides, init_from_nemo_model=OUT.nemo and
+trainer.log_every_n_steps=1.
 """
 
 import sys
