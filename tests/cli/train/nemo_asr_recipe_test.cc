@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
-
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
 #include "common/places.h"
