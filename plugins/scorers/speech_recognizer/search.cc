@@ -63,7 +63,9 @@ std::vector<Hypothesis> SpeechRecognizer::search(const EncoderOutput& heard) con
 
 std::vector<double> SpeechRecognizer::word_confidences(const Hypothesis& found,
                                                        const ConfidenceOptions& options) const {
-  if (found.confidences.empty()) return {};
+  // Reference files of transformers have neither a tokenizer nor the texts of labels.
+  const bool has_texts = parts_.tokenizer != nullptr || !parts_.config.vocabulary.empty();
+  if (found.confidences.empty() || !has_texts) return {};
   const auto piece_of = [&](int64_t label) {
     return parts_.tokenizer ? parts_.tokenizer->piece(label)
                             : parts_.config.vocabulary[static_cast<size_t>(label)];
