@@ -210,8 +210,11 @@ TEST_CASE("files that do not fit a codec end in one message") {
   }
   CHECK(contains(host.message_of(R"({"name": "dac", "n_codebooks": 2, "num_codebooks": 3})"),
                  "[codec/dac-sizes]"));
-  CHECK(
-      contains(host.message_of(R"({"name": "encodec", "bandwidth": 2})"), "[codec/encodec-sizes]"));
+  for (const char* const keys :
+       {R"("bandwidth": 2)", R"("scalar_levels": [3, 3, 3])", R"("scalar_levels": [2, 2])"}) {
+    CHECK(contains(host.message_of("{\"name\": \"encodec\", " + std::string(keys) + "}"),
+                   "[codec/encodec-sizes]"));
+  }
   const auto codec = host.make_tiny("dac", "");
   CHECK_THROWS_WITH_AS(codec->decode(at::full({1, 3, 2}, 8, at::kLong)),
                        doctest::Contains("cannot decode code 8"), Error);
