@@ -218,7 +218,7 @@ TEST_CASE("CSM is trained on the agent's texts, is listened to, and speaks") {
   const TemporaryFolder out;
   const auto lines = metrics(trained_csm());
   REQUIRE(lines.size() == 6);
-  CHECK(lines[5].at("set") == "dev");
+  CHECK(lines[5].at("validation") == "dev");
   CHECK(lines[5].at("asr_wer").get<double>() > 0);
   const fs::path data = trained_csm().parent_path();
   write_text(data / "turns.jsonl", one_line(kTurns) + "{\"prompt\": \"[1]yes\"}\n");
