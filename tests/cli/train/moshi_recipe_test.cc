@@ -283,7 +283,7 @@ TEST_CASE("what CSM cannot speak ends in one message") {
   };
   refused_turns("calls/talk.wav", "calls/gone.wav", "calls/gone.wav");
   refused_turns(R"("role": "1")", R"("role": "user")", "\"role\" is not the number of a speaker");
-  refused_turns(R"("type": "audio")", R"("type": "image")", "neither text nor audio");
+  refused_turns(R"("type": "audio")", R"("type": "image")", "[data/spoken-turns]");
   refused_turns(R"({"type": "text", "text": "yes"})",
                 R"({"type": "text", "text": "yes"}, {"type": "audio", "path": "calls/talk.wav"})",
                 "it is the turn to speak, but has audio");
