@@ -3,4 +3,4 @@
 // without s2s/data.
 
 /// Which headers a plugin, or the host, was compiled with; a part of the note's C++ ABI text.
-#define S2S_SDK_FINGERPRINT "b91d680acfbe"
+#define S2S_SDK_FINGERPRINT "2f43bd86bcd4"
