@@ -1,4 +1,4 @@
-// CSM speaks texts behind turns that were spoken.
+// CSM speaks texts after turns that were spoken.
 
 #include <doctest/doctest.h>
 
@@ -41,7 +41,7 @@ struct SpeakingCsm {
   at::Tensor codes(const SpokenTurn& turn) { return speak({{turn}})[0].codes_TK; }
 };
 
-std::vector<SpokenTurn> behind_audio(const std::string& text) {
+std::vector<SpokenTurn> after_audio(const std::string& text) {
   return {{0, "what is it", at::randn({3000}, generator_of(4)) * 0.1}, {1, text, {}}};
 }
 
@@ -50,7 +50,7 @@ std::vector<SpokenTurn> behind_audio(const std::string& text) {
 TEST_CASE("CSM speaks each of several conversations as alone, of different lengths") {
   SpeakingCsm csm;
   const std::vector<std::vector<SpokenTurn>> conversations = {
-      {{0, "good morning", {}}}, behind_audio("the answer has more words"), {{1, "yes", {}}}};
+      {{0, "good morning", {}}}, after_audio("the answer has more words"), {{1, "yes", {}}}};
   SamplingOptions sampling;
   for (const double temperature : {0.0, 1.0}) {
     CAPTURE(temperature);
@@ -77,7 +77,7 @@ TEST_CASE("CSM speaks each of several conversations as alone, of different lengt
 
 TEST_CASE("what CSM says depends on the turns before, and on the speaker") {
   SpeakingCsm csm;
-  const auto last = csm.speak({behind_audio("yes")})[0].codes_TK;
+  const auto last = csm.speak({after_audio("yes")})[0].codes_TK;
   CHECK_FALSE(at::equal(last, csm.codes({1, "yes", {}})));
   CHECK(at::equal(csm.codes({12, "yes", {}}), csm.codes({std::nullopt, "[12]yes", {}})));
   CHECK_FALSE(at::equal(csm.codes({12, "yes", {}}), csm.codes({std::nullopt, "yes", {}})));

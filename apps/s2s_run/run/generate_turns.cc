@@ -26,7 +26,7 @@ using nlohmann::json;
 
 /// Turns that were spoken, and the one to speak.
 struct TurnsPrompt {
-  std::string asked;  // the text to speak, behind its speaker
+  std::string asked;  // the text to speak, after its speaker
   std::vector<SpokenTurn> turns;
 };
 

@@ -1,4 +1,4 @@
-// CSM speaks texts, frame by frame, behind turns that were spoken.
+// CSM speaks texts, frame by frame, after turns that were spoken.
 
 #include "csm_speech.h"
 
@@ -11,6 +11,7 @@
 #include "s2s/nn/full_precision.h"
 #include "s2s/nn/rows.h"
 #include "streams.h"
+#include "two_level_errors.h"
 
 namespace s2s::two_level {
 namespace {
@@ -133,6 +134,7 @@ CsmRows CsmModel::conversation_row(const std::vector<SpokenTurn>& turns) {
       codes_TK = codec().encode(audio_1S, length).first[0].t().to(at::kLong);
     }
     const CsmRows row = turn_row(turn, codes_TK);
+    if (row.text_BT.size(0) == 0) throw no_text_ids_error();
     text.push_back(row.text_BT);
     frames.push_back(row.frames_BTK);
     mask.push_back(row.mask_BT);

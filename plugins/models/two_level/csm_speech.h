@@ -1,5 +1,5 @@
 #pragma once
-// Frames of CSM behind prompts.
+// Frames of CSM after prompts.
 
 #include <cstdint>
 #include <vector>

@@ -54,6 +54,13 @@ Error text_id_error(const std::string& key, int64_t id, int64_t vocab_size) {
                                             "\n  expected: an id of the text");
 }
 
+Error no_text_ids_error() {
+  return config_error("model/token-id",
+                      "an empty text cannot be spoken: model.text_bos_id and model.text_eos_id are "
+                      "null, and the tokenizer has neither BOS nor EOS"
+                      "\n  expected: model.text_bos_id or model.text_eos_id");
+}
+
 Error no_pad_error() {
   return config_error("model/token-id",
                       "model.text_padding_weight is not 1, but the text channel has no PAD"

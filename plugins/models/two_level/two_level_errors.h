@@ -23,6 +23,8 @@ Error kyutai_weights_error(const std::string& path, const std::vector<std::strin
 Error streams_error(const std::string& name, const at::Tensor& found, const std::string& expected);
 /// [model/token-id]: a text id is not in the vocabulary.
 Error text_id_error(const std::string& key, int64_t id, int64_t vocab_size);
+/// [model/token-id]: an empty text has no position, without ids around it.
+Error no_text_ids_error();
 /// [model/token-id]: text_padding_weight needs the id of PAD.
 Error no_pad_error();
 

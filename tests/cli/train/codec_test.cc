@@ -104,6 +104,6 @@ TEST_CASE("a model with a frozen codec has scores of what it says, not of the co
   const auto lines = metrics(folder.path() / "run");
   REQUIRE(lines.size() == 6);
   CHECK(lines[5].contains("backbone_loss"));
-  CHECK(lines[5].at("asr_wer").get<double>() > 0.9);  // the round trip would be understood
+  CHECK(lines[5].at("asr_wer").get<double>() > 0.5);
   CHECK(!lines[5].contains("mel_distance"));
 }

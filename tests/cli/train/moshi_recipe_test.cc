@@ -218,7 +218,7 @@ TEST_CASE("CSM is trained on the agent's texts, is listened to, and speaks") {
   const TemporaryFolder out;
   const auto lines = metrics(trained_csm());
   REQUIRE(lines.size() == 6);
-  CHECK(lines[5].at("set") == "dev");
+  CHECK(lines[5].at("validation") == "dev");
   CHECK(lines[5].at("asr_wer").get<double>() > 0);
   const fs::path data = trained_csm().parent_path();
   write_text(data / "turns.jsonl", one_line(kTurns) + "{\"prompt\": \"[1]yes\"}\n");
@@ -283,7 +283,7 @@ TEST_CASE("what CSM cannot speak ends in one message") {
   };
   refused_turns("calls/talk.wav", "calls/gone.wav", "calls/gone.wav");
   refused_turns(R"("role": "1")", R"("role": "user")", "\"role\" is not the number of a speaker");
-  refused_turns(R"("type": "audio")", R"("type": "image")", "neither text nor audio");
+  refused_turns(R"("type": "audio")", R"("type": "image")", "[data/spoken-turns]");
   refused_turns(R"({"type": "text", "text": "yes"})",
                 R"({"type": "text", "text": "yes"}, {"type": "audio", "path": "calls/talk.wav"})",
                 "it is the turn to speak, but has audio");

@@ -38,7 +38,7 @@ struct SpokenAnswer {
   bool is_ended = false;  // by the model; else by max_frames
 };
 
-/// Speaks given texts behind turns that were spoken, and ends each itself.
+/// Speaks given texts after turns that were spoken, and ends each itself.
 class SpeaksTurns : public HasCodec {
  public:
   ~SpeaksTurns() override;
