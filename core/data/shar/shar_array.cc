@@ -30,26 +30,37 @@ struct StoredParts {
 
   std::string bytes(const StoredArray& array) {
     if (auto bytes = read_array_bytes(array)) return std::move(*bytes);
-    fail("is an array in the storage '" + storage().value("storage_type", "") +
-         "', which is not read (numpy_files and Shar are)");
+    const ordered_json& of = storage();
+    fail("is an array in the storage " +
+         (of.contains("storage_type") ? of["storage_type"].dump() : std::string("''")) +
+         ", which is not read (numpy_files and Shar are)");
+  }
+
+  /// A number of the manifest; 0 without it.
+  double number(const char* name) const {
+    const auto found = manifest.find(name);
+    if (found == manifest.end()) return 0;
+    if (!found->is_number()) fail("has a " + std::string(name) + " that is no number");
+    return found->get<double>();
   }
 
   /// Returns the rows of the time dimension that belong to the cut.
   at::Tensor stretch(const at::Tensor& array) const {
     const bool is_features = manifest.contains("num_features");
     if (!is_features && !manifest.contains("temporal_dim")) return array;
-    const int64_t dim = is_features ? 0 : manifest["temporal_dim"].get<int64_t>();
-    const double shift_s = manifest.value("frame_shift", 0.0);
+    const int64_t dim = is_features ? 0 : to_whole(number("temporal_dim"));
+    const double shift_s = number("frame_shift");
     if (shift_s <= 0 || dim < 0 || dim >= array.dim()) fail("has no valid frame_shift");
     const int64_t size = array.size(dim);
     // All of it, if the cut ends in its last frame.
     const double missing = cut.duration_s / shift_s - static_cast<double>(size);
-    const bool begins_with_cut = cut.start_s == manifest.value("start", 0.0);
+    const double start_s = number("start");
+    const bool begins_with_cut = cut.start_s == start_s;
     if (begins_with_cut && missing <= 0 && missing > -1) return array;
     const auto frames = [&](double seconds) {
       return std::min(size, to_whole(std::floor(seconds / shift_s + 0.5)));
     };
-    const int64_t first = frames(std::max(0.0, cut.start_s - manifest.value("start", 0.0)));
+    const int64_t first = frames(std::max(0.0, cut.start_s - start_s));
     const int64_t count = std::min(size - first, std::max<int64_t>(1, frames(cut.duration_s)));
     return array.narrow(dim, first, count);
   }
@@ -67,7 +78,9 @@ std::optional<SharItem> shar_array(const Cut& cut, const SharField& field) {
   const StoredArray* const array = find_array(cut, field.name);
   if (array == nullptr) return std::nullopt;
   StoredParts parts{cut, field, try_parse_foreign_json<ordered_json>(array->manifest.text)};
-  if (!parts.manifest.is_object()) parts.fail("is no manifest of an array");
+  if (!parts.manifest.is_object() || !parts.storage().is_object()) {
+    parts.fail("is no manifest of an array");
+  }
   const std::string stored = parts.bytes(*array);
   const at::Tensor values =
       parts.stretch(files::parse_npy(stored, cut.place() + ": " + field.name));

@@ -16,6 +16,7 @@
 #include "common/quiet_change.h"
 #include "common/temporary_folder.h"
 #include "core/duplex/data_files.h"
+#include "files/npy.h"
 #include "s2s/error.h"
 #include "shar/shar_fields.h"
 #include "shar/shar_set.h"
@@ -309,6 +310,26 @@ TEST_CASE("cuts that cannot be written are errors with their place, or left out"
   const auto late = folder.write("late.jsonl", line_of("a", "none.wav", "0.5"));
   CHECK(contains(data_error_of([&] { write(options_for(folder / "b", "meta=jsonl"), late); }),
                  "[data/shar-value] " + late + ":1: cut 'a': the field 'recording' is not among"));
+}
+
+TEST_CASE("manifests of arrays with values of other types are errors with their place") {
+  const auto refusal = [](const std::string& manifest, bool is_read) {
+    Cut cut;
+    cut.id = "a";
+    cut.duration_s = 1.0;
+    StoredArray array{{manifest}};
+    if (is_read) array.bytes = std::make_shared<std::string>(files::format_npy(at::zeros({4, 2})));
+    cut.set_custom("steps", array);
+    return data_error_of([&] { shar_array(cut, {"steps", "numpy"}); });
+  };
+  CHECK(contains(refusal(R"({"temporal_dim": "0", "frame_shift": 0.25})", true),
+                 "the field 'steps' has a temporal_dim that is no number"));
+  CHECK(contains(refusal(R"({"temporal_dim": 0, "frame_shift": []})", true),
+                 "has a frame_shift that is no number"));
+  CHECK(contains(refusal(R"({"temporal_dim": 1e300, "frame_shift": 0.25})", true),
+                 "has no valid frame_shift"));
+  CHECK(contains(refusal(R"({"array": 5})", true), "is no manifest of an array"));
+  CHECK(contains(refusal(R"({"storage_type": 5})", false), "in the storage 5, which is not read"));
 }
 
 }  // namespace
