@@ -64,7 +64,7 @@ struct VoicebenchVads {
 
 /// The metric `voicebench`, with names of the package's scenarios.
 struct VoicebenchOptions {
-  std::string user_turns;
+  std::string user_turns = "data";  // the config must say it all the same
   std::vector<std::string> ignore;
   int64_t sample_rate = 16000;
   double frame_ms = 20;
