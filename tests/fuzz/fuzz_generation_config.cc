@@ -23,8 +23,8 @@ void check(const s2s::whisper::GenerationConfig& config) {
     for (size_t i = 0; i < prompt.size(); ++i) {
       expect(prompt[i] < config.vocab_size && (prompt[i] >= 0 || (i == 1 && prompt[i] == -1)));
     }
-    for (const int64_t windows : {0, 1, 1000}) {
-      expect(config.limit(windows, static_cast<int64_t>(prompt.size())) >= 0);
+    for (int64_t length : {0, 1, 1000}) {
+      expect(config.limit(length, static_cast<int64_t>(prompt.size())) >= 0);
     }
   }
 }

@@ -20,7 +20,7 @@ nlohmann::ordered_json expected(const fs::path& recipe) {
 }
 
 /// Runs s2s-run in the recipe's folder, as its relative paths want it.
-CommandResult run_in(const fs::path& recipe, const std::string& arguments) {
+CommandResult run_recipe(const fs::path& recipe, const std::string& arguments) {
   return run_shell("cd " + recipe.string() + " && " + binary_dir() + "/bin/s2s-run " + arguments);
 }
 
@@ -39,7 +39,7 @@ using Lines = std::vector<nlohmann::ordered_json>;
 /// The lines of a run in the recipe's folder. Requires that it succeeds.
 Lines lines_of(const fs::path& recipe, const std::string& command) {
   fs::remove_all(recipe / "s2s_results");
-  const CommandResult train = run_in(recipe, command + kAsNemo);
+  const CommandResult train = run_recipe(recipe, command + kAsNemo);
   REQUIRE_MESSAGE(train.exit_code == 0, train.output);
   Lines lines = metrics(recipe / "s2s_results");
   REQUIRE(lines.size() == 3);
@@ -82,7 +82,7 @@ TEST_CASE("NeMo's duplex recipe: two steps and the validation give NeMo's number
   const fs::path recipe = copied_recipe(folder);
   const auto wanted = expected(recipe);
 
-  const CommandResult check = run_in(recipe, "config check s2s_duplex.yaml");
+  const CommandResult check = run_recipe(recipe, "config check s2s_duplex.yaml");
   CHECK_MESSAGE(check.exit_code == 0, check.output);
   CHECK_MESSAGE(!has(check, "error:"), check.output);
 
@@ -120,10 +120,10 @@ TEST_CASE("NeMo's duplex recipe: two data ranks train as one process with twice 
     // The statistics of a batch norm are means over the ranks, so answers are compared with those
     // of one process with the same checkpoint.
     const CommandResult again =
-        run_in(recipe,
-               "validate s2s_duplex.yaml --checkpoint s2s_results --report report --json "
-               "--force data.validation_ds.batch_size=1" +
-                   std::string(kAsNemo));
+        run_recipe(recipe,
+                   "validate s2s_duplex.yaml --checkpoint s2s_results --report report --json "
+                   "--force data.validation_ds.batch_size=1" +
+                       std::string(kAsNemo));
     REQUIRE_MESSAGE(again.exit_code == 0, again.output);
     const std::string json = again.output.substr(again.output.find("\n{"));
     const auto set = nlohmann::ordered_json::parse(json)["sets"]["val_set_0"];
@@ -138,10 +138,10 @@ TEST_CASE("NeMo's duplex recipe: the report has the texts that NeMo's model and 
   const TemporaryFolder folder;
   const fs::path recipe = copied_recipe(folder);
   const CommandResult train =
-      run_in(recipe, std::string("train s2s_duplex.yaml '~data.validation_ds'") + kAsNemo);
+      run_recipe(recipe, std::string("train s2s_duplex.yaml '~data.validation_ds'") + kAsNemo);
   REQUIRE_MESSAGE(train.exit_code == 0, train.output);
   const CommandResult report =
-      run_in(recipe, "validate s2s_duplex.yaml --checkpoint s2s_results --report report");
+      run_recipe(recipe, "validate s2s_duplex.yaml --checkpoint s2s_results --report report");
   REQUIRE_MESSAGE(report.exit_code == 0, report.output);
   const auto texts = expected(recipe)["texts"];
   std::ifstream predictions(recipe / "report/predictions.jsonl");
@@ -160,7 +160,7 @@ TEST_CASE("NeMo's duplex recipe: the report has the texts that NeMo's model and 
 TEST_CASE("NeMo's duplex recipe: the scorer's words have times, of which metrics are made") {
   const TemporaryFolder folder;
   const fs::path recipe = copied_recipe(folder);
-  const CommandResult train = run_in(
+  const CommandResult train = run_recipe(
       recipe, std::string("train s2s_duplex.yaml 'model.metrics=[{name: full_duplex_bench, ") +
                   "tasks: [smooth_turn_taking], smooth_turn_taking: [val_set_0]}, " +
                   "{name: voicebench, user_turns: data}]'" + kAsNemo);
