@@ -116,7 +116,9 @@ TEST_CASE("the configurations of the repository lack nothing but the data of the
   CHECK(tiny_result.output.ends_with("\nok\n"));
   const CommandResult demo = run_cli("config check --json " + s2s::test::source_dir() +
                                      "/configs/demo.yaml demo.data=" + folder.path().string());
-  for (const auto& finding : nlohmann::json::parse(demo.output)["findings"]) {
+  const nlohmann::json report = nlohmann::json::parse(demo.output);
+  CHECK_FALSE(report["findings"].empty());
+  for (const auto& finding : report["findings"]) {
     CHECK(finding["id"] == "data/missing-file");
   }
 }

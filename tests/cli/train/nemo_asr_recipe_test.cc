@@ -89,7 +89,8 @@ TEST_CASE("a recipe of a recognizer of NeMo's, as it is, is told what to write a
       CHECK_MESSAGE(contains(result.output, key), key << " " << result.output);
     }
     size_t unknown_keys = 0;
-    for (const auto& finding : json::parse(result.output)["findings"]) {
+    const json report = json::parse(result.output);
+    for (const auto& finding : report["findings"]) {
       unknown_keys += finding["id"] == "config/unknown-key";
     }
     CHECK_MESSAGE(unknown_keys == 2, result.output);
