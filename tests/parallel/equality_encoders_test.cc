@@ -81,12 +81,13 @@ TEST_CASE("ten steps with each encoder of transformers' folders equal one proces
 namespace {
 
 /// SALM with a fastconformer whose look-ahead is drawn for each micro-batch.
-TrainedModel salm_with_look_aheads() {
+TrainedModel salm_with_look_aheads(const std::string& probabilities = "[0.4, 0.4, 0.2]") {
   std::string json = salm_json(false);
   const std::string layers = R"("n_layers": 1,)";
   json.replace(json.find(layers), layers.size(),
                R"("n_layers": 2, "att_context_style": "chunked_limited",
-        "att_context_size": [[4, 1], [4, 0], [8, 3]], "att_context_probs": [0.4, 0.4, 0.2],)");
+        "att_context_size": [[4, 1], [4, 0], [8, 3]], "att_context_probs": )" +
+                   probabilities + ",");
   TrainedModel trained;
   trained.name = "drawn look-aheads";
   trained.make = [json](const Registries& registries) {
@@ -98,6 +99,10 @@ TrainedModel salm_with_look_aheads() {
   }
   return trained;
 }
+
+/// Normalization of each mel band magnifies rounding; on another processor, more than that of
+/// other models. Other draws differ by more than 100 times this (last test).
+constexpr double kLookAheadTolerance = 10 * kEqualityTolerance;
 
 }  // namespace
 
@@ -121,11 +126,24 @@ TEST_CASE("one rank of drawn look-aheads" * doctest::skip()) {
     CAPTURE(one.name);
     LayoutResult result;
     run_layout(plugins.registries(), trained, one, &process.world(), result, false);
-    CHECK(largest_difference(reference.of(one.global_batches()), result) < 3 * kEqualityTolerance);
+    CHECK(largest_difference(reference.of(one.global_batches()), result) < kLookAheadTolerance);
   }
 }
 
 TEST_CASE("a drawn look-ahead is the same on all tensor ranks, and in each layout") {
   CHECK(run_process_ranks(2, "one rank of drawn look-aheads") == std::vector<int>(2));
   CHECK(run_process_ranks(4, "one rank of drawn look-aheads") == std::vector<int>(4));
+}
+
+TEST_CASE("other draws of the look-ahead give other numbers than rounding does") {
+  BuiltPlugins plugins;
+  load(plugins);
+  plugins.registries().get<Model>("salm");
+  plugins.registries().get<Encoder>("fastconformer");
+  const TrainedModel drawn = salm_with_look_aheads();
+  const TrainedModel others = salm_with_look_aheads("[0.2, 0.2, 0.6]");
+  Reference one(plugins.registries(), drawn), other(plugins.registries(), others);
+  const double difference = largest_difference(one.of(1), other.of(1));
+  CAPTURE(difference);
+  CHECK(difference > 100 * kLookAheadTolerance);
 }
