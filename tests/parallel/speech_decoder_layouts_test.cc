@@ -28,6 +28,12 @@ std::vector<TrainedModel> models_with_options() {
              R"(, "modality_adapter": {"type": "multi_layer_projection", "target_layer_ids": [0, 1],
                 "include_final_output": false, "rote": {"enabled": true}})",
              frozen, layers),
+      duplex("a sum of layers", false,
+             R"(, "modality_adapter": {"type": "weighted_sum", "target_layer_ids": [0, 1]})",
+             frozen, layers),
+      duplex("pooled frames", false,
+             R"(, "modality_adapter": {"type": "frame_pooling", "frame_pooling": {"factor": 1}})",
+             frozen),
       duplex("Q-Former", false,
              R"(, "modality_adapter": {"type": "qformer", "target_layer_ids": [0], "qformer":
                 {"prompt_size": 9, "num_attention_heads": 4, "intermediate_size": 12,

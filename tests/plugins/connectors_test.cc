@@ -2,6 +2,7 @@
 // values are compared with NeMo's by tests/reference.
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
 #include "common/places.h"
@@ -56,6 +57,8 @@ std::string id_of(const std::function<void()>& action) {
 
 constexpr const char* kInner = R"("type": "multi_layer_projection", "target_layer_ids": [-3, 1])";
 constexpr const char* kStacked = R"("type": "frame_stacking", "frame_stacking": {"factor": 3})";
+constexpr const char* kSummed = R"("type": "weighted_sum", "target_layer_ids": [0, 1])";
+constexpr const char* kPooled = R"("type": "frame_pooling", "frame_pooling": {"factor": 3})";
 constexpr const char* kPrompts = R"("type": "qformer", "target_layer_ids": [0],
     "qformer": {"prompt_size": 5, "num_attention_heads": 4, "intermediate_size": 12})";
 constexpr const char* kConformer = R"("type": "conformer", "conformer": {"feat_in": 16,
@@ -88,7 +91,8 @@ TEST_CASE("connectors on live audio equal the whole recording, whatever the piec
   const std::string last = std::string(kInner) + R"(, "include_final_output": false)";
   for (const std::string& options :
        {adapter(R"("type": "identity")"), with_time(R"("type": "identity")"), adapter(kConformer),
-        adapter(kInner), with_time(last), adapter(kStacked), with_time(kStacked)}) {
+        adapter(kInner), with_time(last), adapter(kStacked), with_time(kStacked), adapter(kSummed),
+        adapter(kPooled)}) {
     const auto made = perception(options);
     for (const int64_t samples : {0, 1280, 17777}) {
       CAPTURE(options);
@@ -112,19 +116,71 @@ TEST_CASE("connectors on live audio equal the whole recording, whatever the piec
   }
 }
 
-TEST_CASE("a row's stacks do not depend on the other rows of its batch") {
+TEST_CASE("a row's groups of frames do not depend on the other rows of its batch") {
   at::manual_seed(4);
-  const auto made = perception(adapter(kStacked));
-  const at::Tensor audio_BS = at::randn({2, 12800}) * 0.1;
-  const EncoderOutput both = made->forward(audio_BS, at::tensor({12800, 7000}, at::kLong));
-  const EncoderOutput one =
-      made->forward(audio_BS.slice(0, 1).slice(1, 0, 7000), at::tensor({7000}, at::kLong));
-  const int64_t frames = one.lengths_B[0].item<int64_t>();
-  CHECK(frames == made->output_frames(7000));
-  CHECK(both.lengths_B[1].item<int64_t>() == frames);
-  const at::Tensor difference =
-      both.features_BTH[1].slice(0, 0, frames) - one.features_BTH[0].slice(0, 0, frames);
-  CHECK(difference.abs().max().item<double>() < 1e-5);
+  for (const char* keys : {kStacked, kPooled}) {
+    CAPTURE(keys);
+    const auto made = perception(adapter(keys));
+    const at::Tensor audio_BS = at::randn({2, 12800}) * 0.1;
+    const EncoderOutput both = made->forward(audio_BS, at::tensor({12800, 7000}, at::kLong));
+    const EncoderOutput one =
+        made->forward(audio_BS.slice(0, 1).slice(1, 0, 7000), at::tensor({7000}, at::kLong));
+    const int64_t frames = one.lengths_B[0].item<int64_t>();
+    CHECK(frames == made->output_frames(7000));
+    CHECK(both.lengths_B[1].item<int64_t>() == frames);
+    const at::Tensor difference =
+        both.features_BTH[1].slice(0, 0, frames) - one.features_BTH[0].slice(0, 0, frames);
+    CHECK(difference.abs().max().item<double>() < 1e-5);
+  }
+}
+
+namespace {
+
+/// Any parameter of a connector by the end of its name.
+at::Tensor parameter(Block& block, const std::string& end) {
+  for (const NamedTensor& one : block.named_parameters()) {
+    if (one.name.ends_with(end)) return *one.tensor;
+  }
+  FAIL("there is no parameter ", end);
+  return {};
+}
+
+at::Tensor projected(Block& block, const at::Tensor& x) {
+  return at::linear(x, parameter(block, "modality_adapter.proj.weight"),
+                    parameter(block, "modality_adapter.proj.bias"));
+}
+
+}  // namespace
+
+TEST_CASE("pooled frames are torch's means, and outputs are summed by shares") {
+  at::manual_seed(6);
+  const at::NoGradGuard no_grad;
+  const at::Tensor audio_BS = at::randn({1, 12000}) * 0.1,
+                   length_B = at::full({1}, 12000, at::kLong);
+  const auto pooling = perception(adapter(kPooled));
+  const EncoderOutput heard = pooling->encoder().forward(audio_BS, length_B);
+  const int64_t frames = heard.lengths_B[0].item<int64_t>();
+  REQUIRE(frames % 3 != 0);  // the last mean is of fewer frames
+  const at::Tensor x_BFT = heard.features_BTH.slice(1, 0, frames).transpose(1, 2);
+  const at::Tensor means_BTF =
+      at::avg_pool1d(x_BFT, {3}, {3}, {0}, /*ceil_mode=*/true).transpose(1, 2);
+  const EncoderOutput pooled = pooling->forward(audio_BS, length_B);
+  const int64_t groups = means_BTF.size(1);
+  CHECK(pooled.lengths_B[0].item<int64_t>() == groups);
+  CHECK(at::allclose(pooled.features_BTH.slice(1, 0, groups), projected(*pooling, means_BTF), 1e-5,
+                     1e-6));
+
+  const auto summing = perception(adapter(kSummed));  // layers 0 and 1, and the output
+  const at::Tensor weights_N = parameter(*summing, "modality_adapter.layer_weights");
+  REQUIRE(weights_N.sizes() == at::IntArrayRef{3});
+  weights_N.copy_(at::tensor({0.0, 1.0, -2.0}));
+  const at::Tensor outputs_BTF = summing->encoder().forward(audio_BS, length_B).features_BTH;
+  at::Tensor sum_BTD = at::zeros({1});
+  for (int64_t n = 0; n < 3; ++n) {
+    sum_BTD = sum_BTD + at::softmax(weights_N, 0)[n] * outputs_BTF.chunk(3, -1)[n];
+  }
+  CHECK(at::allclose(summing->forward(audio_BS, length_B).features_BTH,
+                     projected(*summing, sum_BTD), 1e-5, 1e-6));
 }
 
 TEST_CASE("a Q-Former gives its prompts for any recording, and cannot stream") {
@@ -142,7 +198,8 @@ TEST_CASE("a Q-Former gives its prompts for any recording, and cannot stream") {
 }
 
 TEST_CASE("every connector's plan covers its parameters") {
-  for (const char* keys : {R"("type": "identity")", kConformer, kInner, kStacked, kPrompts}) {
+  for (const char* keys :
+       {R"("type": "identity")", kConformer, kInner, kSummed, kStacked, kPooled, kPrompts}) {
     CAPTURE(keys);
     const auto made = perception(with_time(keys));
     PlanCheckInputs inputs;
@@ -155,6 +212,8 @@ TEST_CASE("every connector's plan covers its parameters") {
 TEST_CASE("connectors say which frame rate they leave") {
   CHECK(perception(adapter(kInner))->frame_rate_hz() == doctest::Approx(25));
   CHECK(perception(adapter(kStacked))->frame_rate_hz() == doctest::Approx(25.0 / 3));
+  CHECK(perception(adapter(kPooled))->frame_rate_hz() == doctest::Approx(25.0 / 3));
+  CHECK(perception(adapter(kSummed))->frame_rate_hz() == doctest::Approx(25));
 }
 
 TEST_CASE("options of a connector that do not fit are refused") {
@@ -167,6 +226,8 @@ TEST_CASE("options of a connector that do not fit are refused") {
   CHECK(id(R"("type": "multi_layer_projection", "target_layer_ids": [2, -1])") == "encoder/layers");
   CHECK(id(R"("type": "multi_layer_projection", "include_final_output": false)") ==
         "encoder/layers");
+  CHECK(id(R"("type": "weighted_sum", "target_layer_ids": [3])") == "encoder/layers");
+  CHECK(id(R"("type": "frame_pooling", "frame_pooling": {"factor": 0})") == "config/bounds");
   CHECK(id(R"("type": "qformer", "qformer": {"num_attention_heads": 5})") == "model/connector");
   CHECK(id(R"("rote": {"enabled": true, "dim": 32})") == "model/connector");
   CHECK(id(R"("rote": {"enabled": true, "rotary_fraction": 0.1})") == "model/connector");

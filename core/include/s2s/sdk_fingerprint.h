@@ -3,4 +3,4 @@
 // without s2s/data.
 
 /// Which headers a plugin, or the host, was compiled with; a part of the note's C++ ABI text.
-#define S2S_SDK_FINGERPRINT "3b7eecfaf5ed"
+#define S2S_SDK_FINGERPRINT "ee7c98242ead"

@@ -46,6 +46,13 @@ struct FrameStackingOptions {
   }
 };
 
+struct FramePoolingOptions {
+  int64_t factor = 2;
+  void visit(OptionVisitor& v) {
+    v("factor", factor, "frames of the encoder in each mean", at_least(1));
+  }
+};
+
 /// NeMo's RotaryTimeEmbedding.
 struct RotaryTimeOptions {
   bool enabled = false;
@@ -72,24 +79,31 @@ struct ModalityAdapterOptions {
   bool include_final_output = true;
   QFormerOptions qformer;
   FrameStackingOptions frame_stacking;
+  FramePoolingOptions frame_pooling;
   RotaryTimeOptions rote;
   /// True if the connector reads outputs of the encoder's layers.
-  bool reads_layers() const { return type == "qformer" || type == "multi_layer_projection"; }
+  bool reads_layers() const {
+    return type == "qformer" || type == "multi_layer_projection" || type == "weighted_sum";
+  }
   void visit(OptionVisitor& v) {
     v("type", type,
       "identity; conformer: a small Conformer without subsampling; qformer: learned prompts attend "
-      "to encoder layers; multi_layer_projection: encoder layers side by side; frame_stacking: an "
-      "MLP on neighboring frames",
-      one_of({"identity", "conformer", "qformer", "multi_layer_projection", "frame_stacking"}));
+      "to encoder layers; multi_layer_projection: encoder layers side by side; weighted_sum: their "
+      "sum by learned shares; frame_stacking: an MLP on neighboring frames; frame_pooling: their "
+      "mean",
+      one_of({"identity", "conformer", "qformer", "multi_layer_projection", "weighted_sum",
+              "frame_stacking", "frame_pooling"}));
     v("project", project,
       "map frames to the language model's width after identity and conformer; the other types end "
       "in that width");
     v("conformer", conformer, "options of that Conformer stack (type: conformer)");
     v("target_layer_ids", target_layer_ids,
-      "encoder layers to read, from 0; -1 is the last (types qformer, multi_layer_projection)");
+      "encoder layers to read, from 0; -1 is the last (types qformer, multi_layer_projection, "
+      "weighted_sum)");
     v("include_final_output", include_final_output, "read the encoder's own output too");
     v("qformer", qformer, "options of type qformer");
     v("frame_stacking", frame_stacking, "options of type frame_stacking");
+    v("frame_pooling", frame_pooling, "options of type frame_pooling");
     v("rote", rote, "rotary time embedding of the encoder's output");
   }
 };
