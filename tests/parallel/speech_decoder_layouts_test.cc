@@ -21,15 +21,20 @@ std::vector<TrainedModel> models_with_options() {
   std::string unconditional = speech;
   unconditional.replace(unconditional.find("1e-9"), 4, "1.0");
   const std::vector<std::string> frozen = {kPositionBiases};
+  TrainedModel sum =
+      duplex("a sum of layers", false,
+             R"(, "modality_adapter": {"type": "weighted_sum", "target_layer_ids": [0, 1]})",
+             frozen, layers);
+  // Rounding of three encoder layers: 3e-6 to 1.2e-5, in which layout depends on the processor's
+  // kernels.
+  sum.tolerances = 3;
   return {
+      sum,
       duplex("speech decoder", false, speech, frozen, decoder),
       duplex("speech decoder without its condition", true, unconditional, frozen, decoder),
       duplex("two inner layers", false,
              R"(, "modality_adapter": {"type": "multi_layer_projection", "target_layer_ids": [0, 1],
                 "include_final_output": false, "rote": {"enabled": true}})",
-             frozen, layers),
-      duplex("a sum of layers", false,
-             R"(, "modality_adapter": {"type": "weighted_sum", "target_layer_ids": [0, 1]})",
              frozen, layers),
       duplex("pooled frames", false,
              R"(, "modality_adapter": {"type": "frame_pooling", "frame_pooling": {"factor": 1}})",
@@ -62,7 +67,8 @@ TEST_CASE("speech decoders and connectors train alike under layouts and in one p
     for (const RunLayout& layout : layouts) {
       CAPTURE(trained.name);
       CAPTURE(layout.name);
-      CHECK(difference_of(plugins.registries(), trained, layout, reference) < kEqualityTolerance);
+      CHECK(difference_of(plugins.registries(), trained, layout, reference) <
+            trained.tolerances * kEqualityTolerance);
     }
   }
 }

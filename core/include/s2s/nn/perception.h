@@ -46,6 +46,7 @@ struct FrameStackingOptions {
   }
 };
 
+/// proj(the mean of factor neighboring frames).
 struct FramePoolingOptions {
   int64_t factor = 2;
   void visit(OptionVisitor& v) {
