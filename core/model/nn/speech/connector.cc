@@ -13,6 +13,13 @@ namespace s2s {
 
 Connector::~Connector() = default;
 
+ShardPlan Connector::configure_model(const std::string& name) const {
+  ShardPlan plan;
+  plan.rows.push_back({name, Style::kReplicate, Layout::kFull, Layout::kFull});
+  plan.units.push_back({name});
+  return plan;
+}
+
 void throw_connector(const std::string& key, const std::string& value,
                      const std::string& expected) {
   throw Error(ExitCode::kConfig, "model/connector",
@@ -131,12 +138,6 @@ class WeightedSum final : public Connector {
   int64_t output_dim() const override { return output_dim_; }
   std::unique_ptr<FrameStream> open_stream(int64_t) override {
     return std::make_unique<LiveFrames>(outputs_, output_dim_);
-  }
-  ShardPlan configure_model(const std::string& name) const override {
-    ShardPlan plan;
-    plan.rows.push_back({name, Style::kReplicate, Layout::kFull, Layout::kFull});
-    plan.units.push_back({name});
-    return plan;
   }
 
  private:

@@ -28,7 +28,8 @@ class Connector {
   /// Frames of a live conversation. Errors: [encoder/not-streamable].
   virtual std::unique_ptr<FrameStream> open_stream(int64_t batch_size) = 0;
   /// The plan of a parent that has block() under `name`. Every rank of the tensor axis holds all.
-  virtual ShardPlan configure_model(const std::string& name) const = 0;
+  /// Default: block() is one unit.
+  virtual ShardPlan configure_model(const std::string& name) const;
 };
 
 /// The connector of `options`; null: identity. `input_dim`: N D. `output_dim`: of the language

@@ -159,12 +159,6 @@ class QFormer final : public Connector {
                                  "a connector that gives frames as they come, because a Q-Former "
                                  "sees the whole recording first");
   }
-  ShardPlan configure_model(const std::string& name) const override {
-    ShardPlan plan;
-    plan.rows.push_back({name, Style::kReplicate, Layout::kFull, Layout::kFull});
-    plan.units.push_back({name});
-    return plan;
-  }
 
  private:
   int64_t prompts_, output_dim_;
