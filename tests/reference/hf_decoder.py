@@ -19,7 +19,6 @@ and its gradient is then part of model.embed_tokens.weight's.
                             N, no stop at EOS.
 """
 
-import argparse
 import copy
 import json
 import tempfile
@@ -198,14 +197,5 @@ def make(family, name, case, how, out) -> None:
 
 def main(family, cases, doc, attention="sdpa", scale_mean=1.0) -> None:
     """cases: name -> what `make` takes. scale_mean: about what the weights of norms lie."""
-    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
-    parser.add_argument("--case", action="append", choices=sorted(cases))
-    parser.add_argument("--list", action="store_true", help="names only")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(sorted(cases)))
-        return
     how = {"attention": attention, "scale_mean": scale_mean}
-    for name in args.case or cases:
-        make(family, name, cases[name], how, args.out)
+    rf.run_cases(doc, cases, lambda name, out: make(family, name, cases[name], how, out))
