@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "s2s/error.h"
+
 namespace s2s::whisper {
 namespace {
 
@@ -36,7 +38,8 @@ double compression_ratio(const std::vector<int64_t>& ids, int64_t vocab_size) {
   }
   uLongf size = compressBound(static_cast<uLong>(bytes.size()));
   std::vector<Bytef> packed(size);
-  compress(packed.data(), &size, bytes.data(), static_cast<uLong>(bytes.size()));
+  const int result = compress(packed.data(), &size, bytes.data(), static_cast<uLong>(bytes.size()));
+  S2S_ASSERT(result == Z_OK, "zlib compresses into compressBound bytes");
   return static_cast<double>(bytes.size()) / static_cast<double>(size);
 }
 
