@@ -57,6 +57,21 @@ TEST_CASE("the duplex model computes on the device what NeMo's does") {
   check_files("nemo_duplex");
 }
 
+TEST_CASE("recognizers and their beam searches compute on the device what NeMo's do") {
+  check_files("nemo_asr_");
+}
+
+TEST_CASE("codecs compute on the device what NeMo's do") {
+  check_files("nemo_audio_codec_");
+  check_files("nemo_rvq_vae_");
+}
+
+TEST_CASE("speech models compute on the device what NeMo's do") {
+  check_files("nemo_salm_");
+  check_files("nemo_eartts_");
+  check_files("nemo_voicechat");
+}
+
 TEST_CASE("a device is chosen by name") {
   CHECK((s2s::parse_device("gpu") == at::kPrivateUse1));
   CHECK((s2s::parse_device("test_device:0") == test_device()));

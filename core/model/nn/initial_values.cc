@@ -14,7 +14,7 @@
 
 #include "base/fnv.h"
 #include "base/machine.h"
-#include "nn/kernels/parallel_rows.h"
+#include "base/parallel_rows.h"
 #include "s2s/error.h"
 
 namespace s2s {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "nn/kernels/parallel_rows.h"
+#include "base/parallel_rows.h"
 #include "nn/kernels/row_kernels.h"
 
 namespace s2s {

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/moment.h"
+#include "base/parallel_rows.h"
 #include "s2s/foreign_text.h"
 
 namespace s2s::run {
@@ -19,7 +20,7 @@ namespace {
 std::set<pid_t> training_threads() {
   std::set<pid_t> ids = {gettid()};
   std::mutex mutex;
-  at::parallel_for(0, at::get_num_threads(), 1, [&](int64_t, int64_t) {
+  parallel_rows(at::get_num_threads(), 1, [&](int64_t, int64_t) {
     const std::lock_guard lock(mutex);
     ids.insert(gettid());
   });

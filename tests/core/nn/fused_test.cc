@@ -1,15 +1,19 @@
 #include "nn/fused.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <mutex>
+#include <set>
+#include <thread>
 #include <vector>
 
+#include "base/parallel_rows.h"
 #include "common/device.h"
-#include "nn/kernels/parallel_rows.h"
 
 using s2s::test::device;
 
@@ -60,6 +64,16 @@ TEST_CASE("rows are all visited once, whatever the number of threads") {
   });
   CHECK(std::all_of(visits.begin(), visits.end(), [](const auto& count) { return count == 1; }));
   s2s::parallel_rows(0, 1, [](int64_t, int64_t) { FAIL("no rows"); });
+}
+
+TEST_CASE("parallel_rows uses all threads of LibTorch") {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  s2s::parallel_rows(at::get_num_threads(), 1, [&](int64_t, int64_t) {
+    const std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  });
+  CHECK(threads.size() == static_cast<size_t>(at::get_num_threads()));
 }
 
 TEST_CASE("the one-pass RMS norm equals the plain one, forward and backward") {

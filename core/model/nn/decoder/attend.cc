@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/parallel_rows.h"
 #include "nn/attention_choice.h"
 #include "nn/decoder/capped_attention.h"
 #include "nn/kernels/decode_attention.h"
-#include "nn/kernels/parallel_rows.h"
 #include "nn/operators.h"
 
 namespace s2s {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/lanes.h"
-#include "nn/kernels/parallel_rows.h"
+#include "base/parallel_rows.h"
 
 namespace s2s {
 namespace rows {

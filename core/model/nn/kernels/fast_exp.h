@@ -8,9 +8,13 @@
 
 namespace s2s::rows {
 
-/// Returns e^x within 2 units in the last place. x is clamped to the range of normal results.
-/// Source: Cephes expf (range reduction by ln 2 in two parts, polynomial of degree 5).
-S2S_BODY float exp_of(float x) {
+/// e^x = (1 + fraction) power, where power is a power of 2. x is clamped to the range of normal
+/// results. Source: Cephes expf (range reduction by ln 2 in two parts, polynomial of degree 5).
+struct ExpParts {
+  float fraction, power;
+};
+
+S2S_BODY ExpParts exp_parts(float x) {
   x = x < -87.0F ? -87.0F : x;
   x = x > 88.0F ? 88.0F : x;
   const float shifted = x * 1.44269504F + 12582912.0F;  // 1.5 * 2^23: the sum rounds to an integer
@@ -22,11 +26,22 @@ S2S_BODY float exp_of(float x) {
   p = p * r + 4.1665795894e-2F;
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
-  const float mantissa = p * r * r + r + 1.0F;
   const int32_t bits = (static_cast<int32_t>(n) + 127) << 23;
   float power;
   std::memcpy(&power, &bits, sizeof power);
-  return mantissa * power;
+  return {p * r * r + r, power};
+}
+
+/// Returns e^x within 2 units in the last place.
+S2S_BODY float exp_of(float x) {
+  const ExpParts parts = exp_parts(x);
+  return (parts.fraction + 1.0F) * parts.power;
+}
+
+/// Returns e^x - 1. Nothing is lost where x is small.
+S2S_BODY float expm1_of(float x) {
+  const ExpParts parts = exp_parts(x);
+  return parts.fraction * parts.power + (parts.power - 1.0F);
 }
 
 }  // namespace s2s::rows

@@ -103,6 +103,13 @@ S2S_BODY void body(const GatedGradRows<T, Gate>& job, int64_t begin, int64_t end
   }
 }
 
+S2S_BODY void body(const EluRows& job, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    const float x = job.x[i], bent = expm1_of(x < 0.0F ? x : 0.0F);
+    job.y[i] = x > 0.0F ? x : bent;
+  }
+}
+
 template <class T>
 S2S_BODY void body(const RotaryRows<T>& job, int64_t begin, int64_t end) {
   const int64_t half = job.dim / 2;
@@ -147,6 +154,7 @@ template <class T, class Gate>
 void run(const GatedGradRows<T, Gate>& job, int64_t begin, int64_t end) {
   run_best<RowBody>(job, begin, end);
 }
+void run(const EluRows& job, int64_t begin, int64_t end) { run_best<RowBody>(job, begin, end); }
 template <class T>
 void run(const RotaryRows<T>& job, int64_t begin, int64_t end) {
   run_best<RowBody>(job, begin, end);

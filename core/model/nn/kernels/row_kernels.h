@@ -64,7 +64,13 @@ struct RotaryRows {
   float sign;
 };
 
-/// Each function processes rows (or elements, for gated ones) begin .. end - 1.
+/// y = x where x is positive, and e^x - 1 elsewhere.
+struct EluRows {
+  const float* x;
+  float* y;
+};
+
+/// Each function processes rows (or elements, for gated ones and EluRows) begin .. end - 1.
 template <class T>
 void run(const RmsNormRows<T>& job, int64_t begin, int64_t end);
 template <class T>
@@ -73,6 +79,7 @@ template <class T, class Gate>
 void run(const GatedRows<T, Gate>& job, int64_t begin, int64_t end);
 template <class T, class Gate>
 void run(const GatedGradRows<T, Gate>& job, int64_t begin, int64_t end);
+void run(const EluRows& job, int64_t begin, int64_t end);
 template <class T>
 void run(const RotaryRows<T>& job, int64_t begin, int64_t end);
 

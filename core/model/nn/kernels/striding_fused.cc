@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "nn/kernels/parallel_rows.h"
+#include "base/parallel_rows.h"
 #include "nn/kernels/striding_kernels.h"
 
 namespace s2s {

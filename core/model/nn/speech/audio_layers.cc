@@ -1,14 +1,14 @@
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <numeric>
 
+#include "base/parallel_rows.h"
+#include "nn/kernels/row_kernels.h"
 #include "nn/speech/channels_last.h"
+#include "s2s/error.h"
 #include "s2s/nn/audio.h"
 
 namespace s2s {
@@ -40,7 +40,7 @@ void write_in_parts(const at::Tensor& x_BCT, const at::Tensor& out_BCT, const Wr
   const int64_t positions = x_BCT.size(2);
   const int64_t count =
       std::max(kNumbers / std::max(x_BCT.size(0) * x_BCT.size(1), int64_t{1}), int64_t{1});
-  at::parallel_for(0, (positions + count - 1) / count, 1, [&](int64_t first, int64_t last) {
+  parallel_rows((positions + count - 1) / count, 1, [&](int64_t first, int64_t last) {
     const at::NoGradGuard no_grad;  // of this thread
     for (int64_t i = first; i < last; ++i) {
       const int64_t size = std::min(count, positions - i * count);
@@ -63,13 +63,16 @@ at::Tensor Elu::push(const at::Tensor& x_BCT, StreamState&, bool) const {
   return uses_channels_last(x_BCT) ? written(*this, x_BCT) : at::elu(x_BCT);
 }
 
-/// at::elu computes one number after the other. Where x is negative, expm1(x) is the larger one.
+/// at::elu computes one number after the other.
 void Elu::write(const at::Tensor& x_BCT, const at::Tensor& out_BCT) const {
-  write_in_parts(x_BCT, out_BCT, [](const at::Tensor& part_BCT, at::Tensor& out) {
-    at::clamp_max_out(out, part_BCT, 0);
-    out.expm1_();
-    at::maximum_out(out, out, part_BCT);
-  });
+  constexpr int64_t kFew = 8192;
+  for (int64_t b = 0; b < out_BCT.size(0); ++b) {
+    const at::Tensor x_TC = x_BCT[b].t().contiguous(), y_TC = out_BCT[b].t();
+    S2S_ASSERT(y_TC.is_contiguous(), "activations are written to channels-last memory");
+    const rows::EluRows job{x_TC.const_data_ptr<float>(), y_TC.mutable_data_ptr<float>()};
+    parallel_rows(x_TC.numel(), kFew,
+                  [&](int64_t begin, int64_t end) { rows::run(job, begin, end); });
+  }
 }
 
 Snake::Snake(int64_t channels, const WeightForm& form)
@@ -136,56 +139,9 @@ at::Tensor ResidualUnit::push(const at::Tensor& x_BCT, StreamState& state, bool 
   const at::Tensor x =
       joined_positions(waiting, shortcut_ ? shortcut_->push(x_BCT, state, is_last) : x_BCT);
   const int64_t ready = y_BCT.size(2);
-  waiting = x.narrow(2, ready, x.size(2) - ready);
-  return x.narrow(2, 0, ready) + y_BCT;
-}
-
-StreamLstm::StreamLstm(int64_t channels, int64_t num_layers, const WeightForm& form,
-                       const std::string& prefix)
-    : channels_(channels), num_layers_(num_layers), weights_(static_cast<size_t>(4 * num_layers)) {
-  const double bound = 1 / std::sqrt(static_cast<double>(channels));
-  for (size_t i = 0; i < weights_.size(); ++i) {
-    const char* const kinds[] = {"weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"};
-    const std::string name = prefix + kinds[i % 4] + std::to_string(i / 4);
-    if (form.trains) {
-      std::vector<int64_t> sizes = {4 * channels};
-      if (i % 4 < 2) sizes.push_back(channels);
-      register_parameter(name, weights_[i], sizes, {Init::Kind::kUniform, bound});
-    } else {
-      register_buffer(name, weights_[i]);
-    }
-  }
-  if (!form.trains) StreamLstm::reset_buffers();
-}
-
-StreamLstm::~StreamLstm() = default;
-
-void StreamLstm::reset_buffers() {
-  if (named_parameters().size() == weights_.size()) return;
-  const double bound = 1 / std::sqrt(static_cast<double>(channels_));
-  for (size_t i = 0; i < weights_.size(); ++i) {
-    const auto generator = at::make_generator<at::CPUGeneratorImpl>(uint64_t{i});
-    std::vector<int64_t> sizes = {4 * channels_};
-    if (i % 4 < 2) sizes.push_back(channels_);
-    weights_[i] = at::empty(sizes, at::kFloat).uniform_(-bound, bound, generator);
-  }
-}
-
-at::Tensor StreamLstm::push(const at::Tensor& x_BCT, StreamState& state, bool) const {
-  if (x_BCT.size(2) == 0) return x_BCT;
-  at::Tensor& hidden = state.kept(*this, 0);
-  at::Tensor& cell = state.kept(*this, 1);
-  if (!hidden.defined()) {
-    hidden = cell = x_BCT.new_zeros({num_layers_, x_BCT.size(0), channels_});
-  }
-  const auto [y_TBC, h, c] = at::lstm(x_BCT.permute({2, 0, 1}), {hidden, cell}, weights_,
-                                      /*has_biases=*/true, num_layers_, /*dropout=*/0.0,
-                                      /*train=*/weights_.front().requires_grad(),
-                                      /*bidirectional=*/false,
-                                      /*batch_first=*/false);
-  hidden = h;
-  cell = c;
-  return x_BCT + y_TBC.permute({1, 2, 0});
+  waiting = x.narrow(2, ready, x.size(2) - ready).clone();
+  const at::Tensor ready_BCT = x.narrow(2, 0, ready);
+  return uses_channels_last(y_BCT) ? y_BCT.add_(ready_BCT) : ready_BCT + y_BCT;
 }
 
 at::Tensor nearest_entry(const at::Tensor& latents_ND, const at::Tensor& entries_VD,

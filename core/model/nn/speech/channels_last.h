@@ -18,8 +18,12 @@ at::Tensor new_channels_last(const at::Tensor& x, int64_t channels, int64_t posi
 /// Positions of both, in this memory where `x` uses it. `before` may be undefined or empty.
 at::Tensor joined_positions(const at::Tensor& before_BCT, const at::Tensor& x_BCT);
 
-/// A convolution without padding of a weight [O, kernel, C] -> [B, O, T'].
-at::Tensor channels_last_conv(const at::Tensor& x_BCT, const at::Tensor& weight_OKC,
+/// A weight [O, C, kernel] as channels_last_conv reads it: in oneDNN's own order, which each call
+/// would otherwise make anew, or [kernel, C] if there is one output.
+at::Tensor packed_conv_weight(const at::Tensor& weight_OCK, int64_t stride, int64_t dilation);
+
+/// A convolution without padding -> [B, O, T'].
+at::Tensor channels_last_conv(const at::Tensor& x_BCT, const at::Tensor& packed_weight,
                               const at::Tensor& bias_O, int64_t stride, int64_t dilation);
 
 }  // namespace s2s

@@ -232,9 +232,10 @@ at::Tensor StreamConv1d::outputs_of(const at::Tensor& seen_BCT, StreamState& sta
   if (count == 0) return seen_BCT.new_empty({seen_BCT.size(0), spec_.outputs, 0});
   const at::Tensor used = seen_BCT.narrow(2, 0, (count - 1) * spec_.stride + reach);
   if (spec_.groups == 1 && uses_channels_last(used)) {
-    const at::Tensor weight_OKC = weight_.arranged(
-        [](const at::Tensor& weight_OCK) { return weight_OCK.transpose(1, 2).contiguous(); });
-    return channels_last_conv(used, weight_OKC, weight_.bias, spec_.stride, spec_.dilation);
+    const at::Tensor packed = weight_.arranged([this](const at::Tensor& weight_OCK) {
+      return packed_conv_weight(weight_OCK, spec_.stride, spec_.dilation);
+    });
+    return channels_last_conv(used, packed, weight_.bias, spec_.stride, spec_.dilation);
   }
   return at::conv1d(used, weight_.value(), weight_.bias, spec_.stride, at::IntArrayRef(kNoPadding),
                     spec_.dilation, spec_.groups);
@@ -298,15 +299,13 @@ at::Tensor StreamConvTranspose1d::push_pairs(const PointwiseLayer* before, const
   if (rest > 0) all.narrow(2, 1 + width, 1).zero_();
   newest = all.narrow(2, width, 1).clone();
   // Outputs of a position: `stride` places, each with all channels.
-  const at::Tensor weight_P2C = weight_.arranged([stride](const at::Tensor& weight_COK) {
-    return weight_COK.unflatten(2, {2, stride})
-        .flip({2})
-        .permute({3, 1, 2, 0})
-        .flatten(0, 1)
-        .contiguous();
+  const at::Tensor packed = weight_.arranged([stride](const at::Tensor& weight_COK) {
+    const at::Tensor weight_PC2 =
+        weight_COK.unflatten(2, {2, stride}).flip({2}).permute({3, 1, 0, 2}).flatten(0, 1);
+    return packed_conv_weight(weight_PC2, 1, 1);
   });
   const at::Tensor bias_P = spec_.has_bias ? weight_.bias.repeat({stride}) : at::Tensor();
-  const at::Tensor y_BTP = channels_last_conv(all, weight_P2C, bias_P, 1, 1).transpose(1, 2);
+  const at::Tensor y_BTP = channels_last_conv(all, packed, bias_P, 1, 1).transpose(1, 2);
   const at::Tensor y_BCT = y_BTP.reshape({batch, count * stride, spec_.outputs}).transpose(1, 2);
   return cut_front(y_BCT.narrow(2, 0, width * stride + rest), state);
 }

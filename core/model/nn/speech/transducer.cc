@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "nn/kernels/affine.h"
+#include "nn/speech/lstm_output.h"
 #include "s2s/error.h"
 #include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
@@ -158,14 +160,6 @@ at::Tensor frames_at(const at::Tensor& joint_ATJ, const at::Tensor& frame_A) {
   return joint_ATJ.gather(1, place_A11.expand({-1, 1, joint_ATJ.size(2)})).squeeze(1);
 }
 
-/// A step of an LSTM: its output [A, P]; the cell's state changes. Not at::lstm_cell: not every
-/// device has its fused kernel.
-at::Tensor lstm_output(const at::Tensor& gates_AG, at::Tensor& c_AP) {
-  const std::vector<at::Tensor> gates = gates_AG.chunk(4, 1);
-  c_AP = gates[1].sigmoid() * c_AP + gates[0].sigmoid() * gates[2].tanh();
-  return gates[3].sigmoid() * c_AP.tanh();
-}
-
 }  // namespace
 
 TransducerDecoder::State TransducerDecoder::begin(int64_t rows) const {
@@ -186,8 +180,8 @@ at::Tensor TransducerDecoder::recur(const at::Tensor& embedded_AP, const at::Ten
   for (size_t i = 0; i < layers_.size(); ++i) {
     const LstmLayer& layer = layers_[i];
     at::Tensor c_AP = state.c[i];
-    x_AP = lstm_output(at::linear(x_AP, layer.weight_ih, layer.bias_ih) +
-                           at::linear(state.h[i], layer.weight_hh, layer.bias_hh),
+    x_AP = lstm_output(affine(x_AP, layer.weight_ih, layer.bias_ih) +
+                           affine(state.h[i], layer.weight_hh, layer.bias_hh),
                        c_AP);
     state.h[i] = kept(fed_A, x_AP, state.h[i]);
     state.c[i] = kept(fed_A, c_AP, state.c[i]);
@@ -209,7 +203,7 @@ at::Tensor TransducerDecoder::scores(const at::Tensor& sum) const {
     S2S_ASSERT(options_.activation == "relu", "the joint network has a known activation");
     active = at::relu(sum);
   }
-  return at::linear(dropped(active, options_.joint_dropout, *this), out_weight_, out_bias_);
+  return affine(dropped(active, options_.joint_dropout, *this), out_weight_, out_bias_);
 }
 
 /// Of each audio: its label, whether that is none, and by how many frames it goes on.
@@ -306,8 +300,8 @@ at::Tensor TransducerDecoder::predictions(const at::Tensor& labels_AU) {
     at::Tensor h_AP = x_AUP.new_zeros({audios, width}), c_AP = h_AP;
     std::vector<at::Tensor> outputs;
     for (int64_t u = 0; u < given_AUG.size(1); ++u) {
-      h_AP = lstm_output(given_AUG.select(1, u) + at::linear(h_AP, layer.weight_hh, layer.bias_hh),
-                         c_AP);
+      h_AP =
+          lstm_output(given_AUG.select(1, u) + affine(h_AP, layer.weight_hh, layer.bias_hh), c_AP);
       outputs.push_back(h_AP);
     }
     x_AUP = dropped(at::stack(outputs, 1), options_.pred_dropout, *this);
@@ -316,7 +310,7 @@ at::Tensor TransducerDecoder::predictions(const at::Tensor& labels_AU) {
 }
 
 at::Tensor TransducerDecoder::project_predictions(const at::Tensor& predictions_AUP) const {
-  return at::linear(predictions_AUP, pred_weight_, pred_bias_);
+  return affine(predictions_AUP, pred_weight_, pred_bias_);
 }
 
 at::Tensor TransducerDecoder::project_frames(const at::Tensor& frames_ATD) {

@@ -214,11 +214,36 @@ TEST_CASE("an LSTM beside a path around it keeps its state between pieces") {
   for (const NamedTensor& one : layer.named_buffers()) weights.push_back(*one.tensor);
   REQUIRE(weights.size() == 8);
   CHECK(layer.named_buffers()[5].name == "weight_hh_l1");
-  const at::Tensor x = at::randn({2, 6, 15}).to(device());
   const at::Tensor zeros = at::zeros({2, 2, 6}).to(device());
-  const at::Tensor y = std::get<0>(
-      at::lstm(x.permute({2, 0, 1}), {zeros, zeros}, weights, true, 2, 0.0, false, false, false));
-  check_pieces(layer, x, x + y.permute({1, 2, 0}));
+  for (const int64_t positions : {15, 40}) {  // a few of them have steps of their own
+    const at::Tensor x = at::randn({2, 6, positions}).to(device());
+    const at::Tensor y = std::get<0>(
+        at::lstm(x.permute({2, 0, 1}), {zeros, zeros}, weights, true, 2, 0.0, false, false, false));
+    check_pieces(layer, x, x + y.permute({1, 2, 0}));
+  }
+}
+
+TEST_CASE("a convolution to one output sums over the places of its kernel") {
+  for (const bool has_bias : {true, false}) {
+    StreamConv1d layer(
+        {.inputs = 5, .outputs = 1, .kernel = 3, .dilation = 2, .has_bias = has_bias});
+    draw_values(layer);
+    const at::Tensor x = at::randn({2, 5, 33}).to(device());
+    const at::Tensor bias = has_bias ? tensor_of(layer, "conv.bias") : at::Tensor();
+    const int64_t no_padding[] = {0};
+    check_pieces(layer, x,
+                 at::conv1d(at::pad(x, {4, 0}), tensor_of(layer, "conv.weight"), bias, 1,
+                            at::IntArrayRef(no_padding), 2));
+  }
+}
+
+TEST_CASE("ELU loses nothing of small numbers") {
+  const at::NoGradGuard no_grad;
+  const at::Tensor size = at::logspace(-12, 2.5, 3 * 5 * 40, 10, at::kDouble).view({3, 5, 40});
+  const at::Tensor x = at::cat({size, -size, at::zeros_like(size)}, 1).to(at::kFloat);
+  const at::Tensor expected = at::elu(x.to(at::kDouble));
+  const at::Tensor y = Elu()(x.to(device())).cpu().to(at::kDouble);
+  CHECK(((y - expected).abs() / expected.abs().clamp_min(1e-30)).max().item<double>() < 1e-6);
 }
 
 TEST_CASE("a code of scalar levels counts the first number fastest") {

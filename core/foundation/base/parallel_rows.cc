@@ -1,4 +1,4 @@
-#include "nn/kernels/parallel_rows.h"
+#include "base/parallel_rows.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
