@@ -199,7 +199,8 @@ class Nemotron(torch.nn.Module):
 
 
 def nemo_options(pre=None, **enc):
-    return {"preprocessor": preprocessor(**(pre or {})), "encoder": encoder(**{"n_layers": 2, **enc})}
+    layers = encoder(**{"n_layers": 2, **enc})
+    return {"preprocessor": preprocessor(**(pre or {})), "encoder": layers}
 
 
 HALF = {"subsampling": "striding", "subsampling_factor": 2, "subsampling_conv_channels": 4}

@@ -24,9 +24,8 @@ void ConformerOptions::visit(OptionVisitor& v) {
   v("ff_expansion_factor", ff_expansion_factor, "feed-forward width divided by d_model",
     at_least(1));
   v("self_attention_model", self_attention_model,
-    "rel_pos: relative positions; rel_pos_local_attn: the same in a window of att_context_size, "
-    "for "
-    "long recordings; abs_pos: positions are added to the input");
+    "rel_pos: relative positions; rel_pos_local_attn: the same for long recordings, in a window of "
+    "att_context_size; abs_pos: positions are added to the input");
   v("n_heads", n_heads, "attention heads", at_least(1));
   v("att_context_size", att_context_size,
     "attention context [left, right] in frames, -1: all; or a list of pairs: one is drawn per "
@@ -106,8 +105,8 @@ void check_window(const std::vector<Context>& contexts, const std::string& text,
   if (contexts.size() == 1 && left >= 0 && right >= 0 && left + right > 0) return;
   throw bad_encoder_value(
       key, text,
-      "one pair such as [128, 128] for rel_pos_local_attn, neither number below "
-      "0 and one above");
+      "one pair for rel_pos_local_attn, such as [128, 128], neither below 0 and "
+      "one above");
 }
 
 void check_supported(const ConformerOptions& o, const std::string& path) {

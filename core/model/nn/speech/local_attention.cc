@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "nn/speech/conformer_parts.h"
@@ -37,8 +36,8 @@ namespace {
 
 constexpr double kHidden = -10000;  // as in NeMo; the weight is exactly zero after softmax
 
-/// Pads frames, dim `dim`, to whole blocks, plus a block on each side that is seen. Then puts the
-/// frames that each block sees side by side: [..., T, X] -> [..., N, U, X].
+/// Pads frames to whole blocks, plus a block on each side that is seen. Then puts the frames that
+/// each block sees side by side: [..., T, X] -> [..., N, U, X].
 at::Tensor seen_by_blocks(const at::Tensor& x, AttentionWindow window, double fill) {
   const int64_t block = window.block(), frames = x.size(-2), blocks = window.blocks(frames);
   const int64_t before = window.left > 0 ? 1 : 0, after = window.right > 0 ? 1 : 0;
@@ -95,6 +94,11 @@ at::Tensor global_rows(const at::Tensor& x_BHTD, const GlobalFrames& global) {
   return x_BHTD.slice(2, 0, global.count * global.spacing, global.spacing);
 }
 
+/// True where a global frame is padding: [B, 1, G, 1].
+at::Tensor hidden_global(const LocalAttentionInput& input) {
+  return global_rows(input.padding_BT1.unsqueeze(1), input.global);
+}
+
 /// The scores of the windows: [B, H, N, C, U].
 at::Tensor window_scores(const LocalAttentionInput& input, const Heads& heads) {
   const AttentionWindow window = input.window;
@@ -117,8 +121,7 @@ at::Tensor scores_with_global(const LocalAttentionInput& input, const Heads& hea
   const at::Tensor k = global_rows(heads.split(input.global.k_BTM), input.global);
   at::Tensor scores = at::matmul(q, k.transpose(-2, -1));
   if (input.padding_BT1.defined()) {
-    const at::Tensor hidden_B1G1 = global_rows(input.padding_BT1.unsqueeze(1), input.global);
-    scores = scores.masked_fill(hidden_B1G1.transpose(-2, -1), kHidden);
+    scores = scores.masked_fill(hidden_global(input).transpose(-2, -1), kHidden);
   }
   const int64_t frames = q.size(2);
   const int64_t padding = window.blocks(frames) * window.block() - frames;
@@ -131,8 +134,7 @@ at::Tensor queries_of_global(const LocalAttentionInput& input, const Heads& head
   const at::Tensor q = global_rows(heads.split(input.global.q_BTM), input.global) * heads.scale();
   const int64_t batch = q.size(0), count = q.size(2);
   if (!input.padding_BT1.defined()) return q.transpose(1, 2).reshape(q.sizes());
-  const at::Tensor hidden_B1G1 = global_rows(input.padding_BT1.unsqueeze(1), input.global);
-  const at::Tensor valid_B11 = hidden_B1G1.logical_not().sum(2);
+  const at::Tensor valid_B11 = hidden_global(input).logical_not().sum(2);
   const auto numbers = [&](int64_t n) { return at::arange(n, valid_B11.options()); };
   const at::Tensor place_BHG = numbers(heads.count).unsqueeze(1) * valid_B11 + numbers(count);
   const at::Tensor place = place_BHG.clamp_max(heads.count * count - 1).view({batch, -1, 1});
