@@ -10,6 +10,7 @@
 #include "nn/speech/conformer_parts.h"
 #include "nn/speech/local_attention.h"
 #include "s2s/error.h"
+#include "train/precision.h"
 
 // Shape letters: B batch, T frames, F features, P positions.
 
@@ -164,6 +165,26 @@ TEST_CASE("gradients reach every parameter of each attention") {
       REQUIRE(parameter.tensor->grad().defined());
       CHECK(at::isfinite(parameter.tensor->grad()).all().item<bool>());
       CHECK(parameter.tensor->grad().abs().max().item<double>() > 0);
+    }
+  }
+}
+
+TEST_CASE("each attention runs and trains under autocast") {
+  for (const ConformerOptions& options :
+       {with_global(3, 7, false), with_global(2, 5, true), small("abs_pos", 6, 2)}) {
+    ConformerEncoder encoder(options);
+    fill(encoder);
+    const at::Tensor x = at::randn({2, 40, 12}, device());
+    const at::Tensor lengths = at::tensor({40, 22}, on_device(at::kLong));
+    const at::Tensor exact = encoder.forward(x, lengths).features_BTH;
+    {
+      const AutocastScope autocast({at::kFloat, /*autocast=*/at::kBFloat16}, device().type());
+      const at::Tensor y = encoder.forward(x, lengths).features_BTH;
+      CHECK(difference(y.to(at::kFloat), exact) < 0.2);
+      y.sum().backward();
+    }
+    for (const NamedTensor& parameter : encoder.named_parameters()) {
+      CHECK(at::isfinite(parameter.tensor->grad()).all().item<bool>());
     }
   }
 }
