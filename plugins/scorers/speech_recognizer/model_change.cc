@@ -59,9 +59,11 @@ void change_attention(const ConformerChange& change, const std::string& place, C
   options["global_tokens"] = Config::scalar("0");
   options["global_attn_separate"] = Config::scalar("false");
   const Config* const model = options.find("self_attention_model");
-  const Config& context = options["att_context_size"];
-  if (model == nullptr || model->text() != kLocal || is_window(context)) return;
-  throw bad_model_change(block + "att_context_size", list_text(context),
+  const Config* const context = options.find("att_context_size");
+  if (model == nullptr || model->text() != kLocal || context == nullptr) return;
+  if (is_window(*context)) return;
+  throw bad_model_change(block + "att_context_size",
+                         context->is_null() ? "null" : list_text(*context),
                          "[left, right] in frames for rel_pos_local_attn, such as [128, 128], "
                          "neither below 0 and one above");
 }
