@@ -1,5 +1,5 @@
-// SALM with encoders of Hugging Face folders under a data axis and a tensor axis against one
-// process.
+// SALM with encoders of Hugging Face folders, and with local attention, under a data axis and a
+// tensor axis against one process.
 
 #include <doctest/doctest.h>
 
@@ -55,19 +55,32 @@ TrainedModel salm_with(const std::string& encoder) {
   return trained;
 }
 
+/// Windows of six frames, and every fifth frame of the first six sees all.
+const std::string kLocalAttention = R"({"name": "fastconformer",
+    "preprocessor": {"sample_rate": 16000, "features": 32, "normalize": "NA", "dither": 0.0},
+    "encoder": {"feat_in": 32, "n_layers": 2, "d_model": 32, "n_heads": 4,
+      "subsampling_conv_channels": 8, "ff_expansion_factor": 2, "conv_kernel_size": 5,
+      "conv_norm_type": "layer_norm", "self_attention_model": "rel_pos_local_attn",
+      "att_context_size": [3, 2], "global_tokens": 2, "global_tokens_spacing": 5,
+      "global_attn_separate": true,
+      "dropout": 0.0, "dropout_pre_encoder": 0.0, "dropout_emb": 0.0, "dropout_att": 0.0}})";
+
 }  // namespace
 
-TEST_CASE("ten steps with each encoder of transformers' folders equal one process") {
+TEST_CASE("ten steps with each encoder equal one process") {
   BuiltPlugins plugins;
   load(plugins);
   plugins.registries().get<Model>("salm");
-  for (const char* name : {"whisper", "wav2vec2", "wavlm"}) plugins.registries().get<Encoder>(name);
+  for (const char* name : {"whisper", "wav2vec2", "wavlm", "fastconformer"}) {
+    plugins.registries().get<Encoder>(name);
+  }
   const std::vector<RunLayout> layouts = {
       layout("fsdp 2", R"("name": "fsdp")", 2, 2),
       layout("tp + sp 2", R"("name": "model_parallel", "tensor_parallel_size": 2)", 2, 1),
       layout("fsdp 2 x tp 2", R"("name": "model_parallel", "tensor_parallel_size": 2)", 4, 2),
   };
-  for (const std::string& encoder : {kWhisper, layers_of("wav2vec2"), layers_of("wavlm")}) {
+  for (const std::string& encoder :
+       {kWhisper, layers_of("wav2vec2"), layers_of("wavlm"), kLocalAttention}) {
     const TrainedModel trained = salm_with(encoder);
     Reference reference(plugins.registries(), trained);
     for (const RunLayout& one : layouts) {

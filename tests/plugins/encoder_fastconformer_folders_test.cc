@@ -4,6 +4,7 @@
 
 #include "plugins/encoder_fixture.h"
 #include "s2s/kinds/model_capabilities.h"
+#include "s2s/nemo_archive.h"
 
 using namespace s2s;
 using namespace s2s::test;
@@ -77,6 +78,13 @@ TEST_CASE("fastconformer reads folders of transformers' encoders and of their mo
   CHECK(distance(out.features_BTH[0].narrow(0, 0, frames),
                  file.output("features")[0].narrow(0, 0, frames)) < 1e-4);
   // Keys of the configuration win one by one.
+  if (reference == "hf_parakeet") {
+    const auto local = made(path + R"(, "encoder": {"self_attention_model": "rel_pos_local_attn",
+        "att_context_size": [128, 128]})");
+    const EncoderOutput heard = local->forward(file.input("audio"), file.input("lengths"));
+    CHECK(distance(heard.features_BTH[0].narrow(0, 0, frames),
+                   out.features_BTH[0].narrow(0, 0, frames)) < 1e-4);
+  }
   const auto wide = plugins().create(R"({"name": "fastconformer", )" + path +
                                      R"(, "encoder": {"feat_out": 24}})");
   CHECK(wide->output_dim() == 24);
@@ -86,6 +94,34 @@ TEST_CASE("fastconformer reads folders of transformers' encoders and of their mo
   CHECK(has(message_of([&] { made(path); }), "[weights/config]"));
   write_text(folder / "config.json", R"({"model_type": "whisper"})");
   CHECK(has(message_of([&] { made(path); }), "[weights/config]"));
+}
+
+TEST_CASE("the weights of an archive run with another attention") {
+  const std::string archive = source_dir() + "/tests/reference/data/recognizer.nemo";
+  const auto features = [&](const std::string& keys) {
+    Registries& registries = plugins().registries();
+    // The path gives the weights only.
+    Config node = registries.get<Encoder>("fastconformer").translate(read_nemo_config(archive));
+    const Config changes = parse_json("{" + keys + "}", "changes");
+    for (const auto& [key, value] : changes.entries()) node["encoder"][key] = value;
+    node["name"] = Config::scalar("fastconformer");
+    node["path"] = Config::scalar(archive, true);
+    const auto encoder = registries.create<Encoder>(node, {.path = "model.encoder"});
+    encoder->materialize(at::kCPU, at::kFloat, 1);
+    encoder->train(false);
+    at::manual_seed(4);
+    const at::Tensor audio = at::randn({2, 16000}) * 0.1;
+    return encoder->forward(audio, at::tensor({16000, 9000}, at::kLong)).features_BTH;
+  };
+  const std::string local = R"("self_attention_model": "rel_pos_local_attn", )";
+  const at::Tensor whole = features("");
+  CHECK(distance(whole, features(local + R"("att_context_size": [128, 128])")) < 1e-4);
+  const at::Tensor narrow = features(R"("att_context_size": [2, 2])");
+  CHECK(distance(narrow, features(local + R"("att_context_size": [2, 2])")) < 1e-4);
+  CHECK(distance(whole, narrow) > 1e-2);
+  CHECK(distance(whole, features(R"("self_attention_model": "abs_pos")")) > 1e-2);
+  CHECK(has(message_of([&] { features(R"("self_attention_model": "rel_pos_local_attn")"); }),
+            "[encoder/value]"));
 }
 
 TEST_CASE("reference files may give fastconformer a mel, whole or live") {

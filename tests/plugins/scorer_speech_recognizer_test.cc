@@ -249,6 +249,37 @@ TEST_CASE("options of decoding that cannot be are refused") {
   CHECK(refused(R"({"confidence_cfg": {"method_cfg": {"alpha": 0}}})").starts_with("config/"));
 }
 
+TEST_CASE("the weights of a recognizer run with another attention") {
+  Host host;
+  const std::vector<AudioClip> clips = clips_of(read_json(kData + "recognizer.json"));
+  const auto heard = [&](const std::string& conformer) {
+    const std::string keys = R"(, "model_change": {"conformer": {)" + conformer + "}}";
+    return host.make("ctc", kArchive, keys)->transcribe(clips);
+  };
+  const auto whole = host.make("ctc", kArchive)->transcribe(clips);
+  const std::string local = R"("self_attention_model": "rel_pos_local_attn", )";
+  const std::string narrow = R"("att_context_size": [1, 1])";
+  CHECK(heard("") == whole);
+  CHECK(heard(local + R"("att_context_size": [128, 128])") == whole);
+  CHECK(heard(local + narrow) == heard(narrow));
+  CHECK(heard(local + narrow) != whole);
+  CHECK(heard(R"("self_attention_model": "abs_pos")") != whole);
+  const auto refused = [&](const std::string& conformer) {
+    return host.error_of("ctc", kArchive,
+                         R"(, "model_change": {"conformer": {)" + conformer + "}}");
+  };
+  const std::string unlimited = refused(R"("self_attention_model": "rel_pos_local_attn")");
+  CHECK(unlimited.starts_with("scorer/model-change"));
+  CHECK(contains(unlimited, "model_change.conformer.att_context_size: [-1, -1]"));
+  CHECK(refused(local + R"("att_context_size": [0, 0])").starts_with("scorer/model-change"));
+  CHECK(refused(local + R"("att_context_size": [8, -1])").starts_with("scorer/model-change"));
+  CHECK(refused(R"("att_context_size": [8])").starts_with("scorer/model-change"));
+  const std::string unknown = refused(R"("self_attention_model": "rope")");
+  CHECK(unknown.starts_with("scorer/model-change"));
+  CHECK(contains(unknown, "model_change.conformer.self_attention_model: rope"));
+  CHECK(refused(R"("attention": 1)").starts_with("config/unknown-key"));
+}
+
 TEST_CASE("words of a greedy search have NeMo's confidence, and the text that of its words") {
   Host host;
   const Config expected = read_json(kData + "recognizer.json");

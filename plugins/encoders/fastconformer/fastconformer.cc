@@ -136,11 +136,26 @@ ShardPlan FastConformer::configure_model(const MeshShape&) const {
 
 namespace {
 
+/// Weights of a file with another attention than the configuration's.
+std::vector<std::string> unused_attention(const ConformerOptions& options) {
+  const bool is_local = options.self_attention_model == "rel_pos_local_attn";
+  std::vector<std::string> names;
+  if (options.self_attention_model == "abs_pos") {
+    names = {"linear_pos.**", "pos_bias_u", "pos_bias_v", "relative_k_proj.**", "bias_u", "bias_v"};
+  }
+  if (is_local && options.global_attn_separate) return names;
+  names.insert(names.end(), {"global_q.**", "global_k.**", "global_v.**"});
+  return names;
+}
+
 NameMap nemo_names(const ConformerOptions& options) {
   NameMap names{{{"preprocessor.**", "preprocessor.**"}, {"encoder.**", "encoder.**"}},
                 {"preprocessor.dtype_sentinel_tensor", "spec_augmentation.**", "decoder.**",
                  "joint.**", "ctc_decoder.**", "aux_ctc.**", "loss.**"}};
-  if (options.untie_biases) return names;
+  for (const std::string& name : unused_attention(options)) {
+    names.ignored.push_back("encoder.layers.*.self_attn." + name);
+  }
+  if (options.untie_biases || options.self_attention_model != "rel_pos") return names;
   for (int64_t i = 1; i < options.n_layers; ++i) {  // shared by all layers, but stored in each
     const std::string layer = "encoder.layers." + std::to_string(i) + ".self_attn.pos_bias_";
     names.ignored.push_back(layer + "u");
@@ -186,6 +201,9 @@ NameMap transformers_names(const ConformerOptions& options, bool is_streaming) {
     names.other_spellings.push_back({name, written.substr(std::string_view("encoder.").size())});
   }
   names.ignored = {"ctc_head.**", "decoder.**", "joint.**", "encoder_projector.**"};
+  for (const std::string& name : unused_attention(options)) {
+    names.ignored.push_back(theirs + name);
+  }
   return names;
 }
 

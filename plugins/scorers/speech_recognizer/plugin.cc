@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "decoding.h"
+#include "model_change.h"
 #include "s2s/nemo_archive.h"
 #include "s2s/nn/weights.h"
 #include "speech_recognizer.h"
@@ -105,7 +106,9 @@ SpeechRecognizer::Parts foreign_parts(const SpeechRecognizerOptions& options, co
   if (encoder.translate == nullptr) {
     throw_unsupported_config(below.path, "encoder", options.encoder, "one that reads NeMo's");
   }
-  parts.encoder = encoder.create(encoder.translate(parts.config.encoder), below);
+  Config encoder_options = encoder.translate(parts.config.encoder);
+  change_attention(options.model_change.conformer, context.path, encoder_options);
+  parts.encoder = encoder.create(encoder_options, below);
   parts.tokenizer = tokenizer_of(parts.config, path, context);
   parts.weights_path = path;
   return parts;
@@ -118,9 +121,9 @@ std::unique_ptr<Scorer> create(const Config& node, const ScorerContext& context)
   const std::string checkpoint = options.model.is_null() ? checkpoint_of_run(path) : "";
   const std::string place = path.empty() ? context.path + ".model" : path;
   const Config model = checkpoint.empty() ? model_of(options, path, context.path) : Config::map();
-  SpeechRecognizer::Parts parts = checkpoint.empty()
-                                      ? foreign_parts(options, model, node, path, context)
-                                      : parts_of_run(checkpoint, context);
+  SpeechRecognizer::Parts parts =
+      checkpoint.empty() ? foreign_parts(options, model, node, path, context)
+                         : parts_of_run(checkpoint, options.model_change.conformer, context);
   require_decoder(parts.config, kKind, place);
   parts.batch_size = options.batch_size;
   const std::string known = strategies_of(parts.config, kKind);

@@ -39,6 +39,14 @@ Error unknown_strategy(const std::string& place, const std::string& strategy,
                                   strategy, known));
 }
 
+Error bad_model_change(const std::string& place, const std::string& value,
+                       const std::string& expected) {
+  return config_error("scorer/model-change",
+                      fmt::format("{}: {}; expected {}; correct it, or remove model_change to keep "
+                                  "the model's attention",
+                                  place, value, expected));
+}
+
 std::string decodes_greedily(const std::string& place, const std::string& strategy,
                              const std::string& known) {
   return fmt::format(

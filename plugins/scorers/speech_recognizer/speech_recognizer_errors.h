@@ -15,6 +15,9 @@ Error no_decoder(const std::string& place, const std::string& wanted, const std:
 /// A run or checkpoint of another model.
 Error not_a_recognizer(const std::string& checkpoint, const std::string& reason);
 Error cannot_unpack(const std::string& file, const std::string& reason);
+/// [scorer/model-change]: the encoder cannot have this attention.
+Error bad_model_change(const std::string& place, const std::string& value,
+                       const std::string& expected);
 /// [scorer/strategy]: the model has no such search. `known`: those that it has.
 Error unknown_strategy(const std::string& place, const std::string& strategy,
                        const std::string& known);

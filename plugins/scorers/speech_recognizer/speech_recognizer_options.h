@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "s2s/options.h"
 
@@ -85,12 +86,33 @@ struct DecodingOptions {
   }
 };
 
+/// Another attention than the file's, as in NeMo's transcription.
+struct ConformerChange {
+  std::optional<std::string> self_attention_model;
+  std::vector<int64_t> att_context_size;
+
+  bool is_set() const { return self_attention_model || !att_context_size.empty(); }
+  void visit(OptionVisitor& v) {
+    v("self_attention_model", self_attention_model,
+      "rel_pos, rel_pos_local_attn (for long recordings) or abs_pos; null: the model's");
+    v("att_context_size", att_context_size,
+      "frames [left, right] that a frame sees; empty: the model's");
+  }
+};
+
+struct ModelChangeOptions {
+  ConformerChange conformer;
+
+  void visit(OptionVisitor& v) { v("conformer", conformer, "of the encoder"); }
+};
+
 struct SpeechRecognizerOptions {
   std::optional<std::string> path;
   Config model;
   std::string encoder = "fastconformer";
   int64_t batch_size = 16;
   DecodingOptions decoding;
+  ModelChangeOptions model_change;
 
   void visit(OptionVisitor& v) {
     v("path", path,
@@ -104,6 +126,7 @@ struct SpeechRecognizerOptions {
     v("batch_size", batch_size, "clips that are recognized at once", at_least(1));
     v("decoding", decoding,
       "how texts are found; keys that are not set: those of the model's own configuration");
+    v("model_change", model_change, "what of the model is changed, with the same weights");
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "model_change.h"
 #include "s2s/model_parts.h"
 #include "s2s/nn/weights.h"
 #include "speech_recognizer_errors.h"
@@ -43,7 +44,8 @@ std::string checkpoint_of_run(const std::string& path) {
   return is_checkpoint(path) ? path : "";
 }
 
-SpeechRecognizer::Parts parts_of_run(const std::string& checkpoint, const BuildContext& context) {
+SpeechRecognizer::Parts parts_of_run(const std::string& checkpoint, const ConformerChange& change,
+                                     const BuildContext& context) {
   const Config config = read_yaml((fs::path(checkpoint) / "config.yaml").string());
   const Config* const model = config.find("model");
   const Config* const encoder = config.find_path("model.encoder");
@@ -52,7 +54,9 @@ SpeechRecognizer::Parts parts_of_run(const std::string& checkpoint, const BuildC
     throw not_a_recognizer(checkpoint, "its model has no encoder and decoder");
   }
   SpeechRecognizer::Parts parts;
-  parts.encoder = build_part<Encoder>(*encoder, *model, "encoder", context);
+  Config encoder_options = *encoder;
+  change_attention(change, context.path, encoder_options);
+  parts.encoder = build_part<Encoder>(encoder_options, *model, "encoder", context);
   parts.tokenizer = tokenizer_of_run(*model, checkpoint, context);
   const Config* const labels = model->find("num_labels");
   const bool has_labels = labels != nullptr && !labels->is_null();

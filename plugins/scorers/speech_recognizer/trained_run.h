@@ -13,7 +13,8 @@ namespace s2s::speech_recognizer {
 std::string checkpoint_of_run(const std::string& path);
 
 /// The parts of the model in the checkpoint. Its weights are to be loaded, by our names. Errors:
-/// [scorer/not-a-recognizer], those of the parts.
-SpeechRecognizer::Parts parts_of_run(const std::string& checkpoint, const BuildContext& context);
+/// [scorer/not-a-recognizer], [scorer/model-change], those of the parts.
+SpeechRecognizer::Parts parts_of_run(const std::string& checkpoint, const ConformerChange& change,
+                                     const BuildContext& context);
 
 }  // namespace s2s::speech_recognizer

@@ -70,6 +70,10 @@ TEST_CASE("the folder of a run transcribes with each of its decoders") {
   const fs::path checkpoint = trained_recognizer() / "checkpoints/last";
   const Outcome same = run_s2s({"transcribe", recording, "--path", checkpoint.string()});
   CHECK_MESSAGE(same.exit_code == 0, same.output);
+  const Outcome local = run_s2s({"transcribe", recording, "--path", checkpoint.string(), "--set",
+                                 "model_change.conformer.self_attention_model=rel_pos_local_attn",
+                                 "--set", "model_change.conformer.att_context_size=[64,64]"});
+  CHECK_MESSAGE(local.exit_code == 0, local.output);
 }
 
 TEST_CASE("a run of another model does not transcribe") {

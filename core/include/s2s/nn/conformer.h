@@ -106,7 +106,7 @@ class ConformerEncoder : public Block {
   /// See Encoder::select_outputs. Errors: [encoder/layers].
   void select_outputs(const std::vector<int64_t>& layers, bool final_output);
   /// Floating-point operations of the products of one `forward` with `rows` rows of `num_frames`
-  /// input frames. Attention counts all pairs of frames.
+  /// input frames. Attention counts all pairs of frames, or those of local windows.
   double forward_flops(int64_t rows, int64_t num_frames);
   /// The sharding plan: all modules are replicated on the tensor axis; each layer is a sharded
   /// unit.

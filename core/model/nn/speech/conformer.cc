@@ -1,9 +1,10 @@
-// Shape letters: B batch, T frames, P = 2 T - 1 relative positions, F features, H width.
+// Shape letters: B batch, T frames, P positions, F features, H width.
 #include "s2s/nn/conformer.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -29,6 +30,25 @@ at::Tensor relative_positions(int64_t first, int64_t last, int64_t width, at::De
                                    -(std::log(kLongestWave) / static_cast<double>(width)));
   const at::Tensor angles = positions * rates;
   return at::stack({angles.sin(), angles.cos()}, -1).view({positions.size(0), width});
+}
+
+int64_t ConformerEncoder::Parts::num_positions(int64_t num_frames) const {
+  if (window) return window->positions();
+  return is_relative() ? 2 * num_frames - 1 : num_frames;
+}
+
+at::Tensor ConformerEncoder::Parts::new_positions(int64_t num_frames, at::Device device) const {
+  if (window) return window_positions(*window, options.d_model, device);
+  const int64_t last = is_relative() ? 1 - num_frames : 0;
+  const at::Tensor table = relative_positions(num_frames - 1, last, options.d_model, device);
+  return is_relative() ? table : table.flip(0);
+}
+
+int64_t ConformerEncoder::Parts::seen_pairs(int64_t num_frames) const {
+  if (!window) return num_frames * num_frames;
+  const GlobalFrames global{options.global_tokens, options.global_tokens_spacing, {}, {}, {}};
+  const int64_t with_global = 2 * global.among(num_frames);  // they see all, and all see them
+  return num_frames * (std::min(window->positions(), num_frames) + with_global);
 }
 
 namespace {
@@ -102,6 +122,9 @@ ConformerEncoder::ConformerEncoder(const ConformerOptions& options, const std::s
   parts.options = options;
   parts.path = path;
   parts.contexts = options.attention_contexts(path);
+  if (options.self_attention_model == "rel_pos_local_attn") {
+    parts.window = {parts.contexts[0][0], parts.contexts[0][1]};
+  }
   if (options.subsampling_factor > 1) {
     parts.subsampling = make_subsampling(options);
     register_block("pre_encode", *parts.subsampling);
@@ -111,7 +134,7 @@ ConformerEncoder::ConformerEncoder(const ConformerOptions& options, const std::s
   }
   for (int64_t i = 0; i < options.n_layers; ++i) {
     parts.layers.push_back(std::make_unique<ConformerLayer>(
-        options, options.convolution_context(path), options.untie_biases ? nullptr : &parts.tied));
+        options, options.convolution_context(path), parts.is_tied() ? &parts.tied : nullptr));
     register_block("layers." + std::to_string(i), *parts.layers.back());
   }
   if (options.feat_out > 0 && options.feat_out != options.d_model) {
@@ -169,12 +192,14 @@ ConformerEncoder::Parts::Matrices count_matrices(Block& encoder, bool is_subsamp
 double ConformerEncoder::forward_flops(int64_t rows, int64_t num_frames) {
   Parts& parts = *parts_;
   if (!parts.matrices) parts.matrices = count_matrices(*this, parts.subsampling != nullptr);
-  const auto frames = static_cast<double>(output_frames(num_frames));
-  const double positions = 2 * frames - 1;  // relative ones, shared by all rows
-  // Scores of the contents and of the positions, and the weighted values.
-  const double attention = frames * (2 * frames + positions) *
-                           static_cast<double>(parts.options.d_model * parts.options.n_layers);
-  const double row = 2 * (parts.matrices->of_frames * frames + attention);
+  const int64_t frames = output_frames(num_frames);
+  const auto positions = static_cast<double>(parts.num_positions(frames));  // shared by all rows
+  // Scores of the contents, weighted values, and scores of relative positions.
+  double scores = 2 * static_cast<double>(parts.seen_pairs(frames));
+  if (parts.is_relative()) scores += static_cast<double>(frames) * positions;
+  const double attention =
+      scores * static_cast<double>(parts.options.d_model * parts.options.n_layers);
+  const double row = 2 * (parts.matrices->of_frames * static_cast<double>(frames) + attention);
   const double subsampling = parts.subsampling ? parts.subsampling->forward_flops(num_frames) : 0;
   return static_cast<double>(rows) * (row + subsampling) +
          2 * parts.matrices->of_positions * positions;
@@ -220,17 +245,37 @@ void remember_visible(ConformerEncoder::Parts& parts, ConformerOptions::Context 
   parts.visible_context = context;
 }
 
+/// Scales the input, adds absolute positions, and completes what the blocks share.
+at::Tensor prepared(ConformerEncoder::Parts& parts, at::Tensor x_BTH, FrameContext& context,
+                    bool training) {
+  const ConformerOptions& o = parts.options;
+  if (o.xscaling) x_BTH = x_BTH * std::sqrt(static_cast<double>(o.d_model));
+  if (!parts.is_relative()) x_BTH = x_BTH + context.positions_PH;
+  const double dropout = parts.window ? o.dropout : o.dropout_pre_encoder;  // as in NeMo
+  if (dropout > 0) x_BTH = at::dropout(x_BTH, dropout, training);
+  const int64_t frames = x_BTH.size(1);
+  if (parts.window) {
+    context.mask = window_mask(*parts.window, frames, context.padding_BT1,
+                               x_BTH.options().requires_grad(false));
+  } else {
+    remember_visible(parts, choose_context(parts, training), frames, x_BTH.device());
+    context.mask = score_mask(parts.visible_TT, context.padding_BT1, x_BTH.scalar_type());
+  }
+  if (o.dropout_emb > 0 && parts.is_relative()) {
+    context.positions_PH = at::dropout(context.positions_PH, o.dropout_emb, training);
+  }
+  return x_BTH;
+}
+
 }  // namespace
 
-/// Returns the table of relative positions, cached until the number of frames changes.
+/// Returns the table of positions, cached until the number of frames changes.
 const at::Tensor& ConformerEncoder::positions(int64_t num_frames) {
   at::Tensor& table = parts_->positions_PH;
   const at::Tensor& weight = parts_->first_weight();
-  if (!table.defined() || table.size(0) != 2 * num_frames - 1 ||
+  if (!table.defined() || table.size(0) != parts_->num_positions(num_frames) ||
       table.device() != weight.device() || table.scalar_type() != weight.scalar_type()) {
-    table =
-        relative_positions(num_frames - 1, 1 - num_frames, parts_->options.d_model, weight.device())
-            .to(weight.scalar_type());
+    table = parts_->new_positions(num_frames, weight.device()).to(weight.scalar_type());
   }
   return table;
 }
@@ -238,7 +283,6 @@ const at::Tensor& ConformerEncoder::positions(int64_t num_frames) {
 ConformerEncoder::Output ConformerEncoder::forward(const at::Tensor& x_BTF,
                                                    const at::Tensor& lengths_B) {
   Parts& parts = *parts_;
-  const ConformerOptions& o = parts.options;
   at::Tensor x = x_BTF.to(parts.first_weight().scalar_type());
   at::Tensor lengths = lengths_B.to(at::kLong);
   if (parts.subsampling) {
@@ -247,15 +291,8 @@ ConformerEncoder::Output ConformerEncoder::forward(const at::Tensor& x_BTF,
   } else {
     x = (*parts.linear)(x);
   }
-  if (o.xscaling) x = x * std::sqrt(static_cast<double>(o.d_model));
-  if (o.dropout_pre_encoder > 0) x = at::dropout(x, o.dropout_pre_encoder, is_training());
-  const int64_t frames = x.size(1);
-  remember_visible(parts, choose_context(parts, is_training()), frames, x.device());
-  FrameContext context{positions(frames), {}, padding_of(lengths, frames, x.device())};
-  context.mask = score_mask(parts.visible_TT, context.padding_BT1, x.scalar_type());
-  if (o.dropout_emb > 0) {
-    context.positions_PH = at::dropout(context.positions_PH, o.dropout_emb, is_training());
-  }
+  FrameContext context{positions(x.size(1)), {}, padding_of(lengths, x.size(1), x.device())};
+  x = prepared(parts, x, context, is_training());
   x = parts.through_layers(
       x, [&](size_t i, const at::Tensor& given) { return (*parts.layers[i])(given, context); });
   return {x, lengths};

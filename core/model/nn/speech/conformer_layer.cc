@@ -116,27 +116,80 @@ ConformerAttention::ConformerAttention(const ConformerOptions& o, PositionBiases
       linear_k_(o.d_model, o.d_model, o.use_bias),
       linear_v_(o.d_model, o.d_model, o.use_bias),
       linear_out_(o.d_model, o.d_model, o.use_bias),
-      linear_pos_(o.d_model, o.d_model, false),
+      heads_(o.n_heads),
+      global_count_(o.global_tokens),
+      global_spacing_(o.global_tokens_spacing),
       biases_(tied ? *tied : own_),
       dropout_(o.dropout_att) {
   register_block("linear_q", linear_q_);
   register_block("linear_k", linear_k_);
   register_block("linear_v", linear_v_);
   register_block("linear_out", linear_out_);
-  register_block("linear_pos", linear_pos_);
+  if (o.self_attention_model == "abs_pos") return;
+  const auto add = [&](const char* name, std::unique_ptr<Linear>& linear, bool with_bias) {
+    linear = std::make_unique<Linear>(o.d_model, o.d_model, with_bias);
+    register_block(name, *linear);
+  };
+  add("linear_pos", linear_pos_, false);
   const std::vector<int64_t> sizes{o.n_heads, o.d_model / o.n_heads};
   register_parameter("pos_bias_u", biases_.u_HD, sizes, {Init::Kind::kZeros, 0});
   register_parameter("pos_bias_v", biases_.v_HD, sizes, {Init::Kind::kZeros, 0});
+  if (o.self_attention_model != "rel_pos_local_attn") return;
+  const auto [left, right] = o.attention_contexts("").front();
+  window_ = {left, right};
+  if (!o.global_attn_separate) return;
+  add("global_q", global_q_, o.use_bias);
+  add("global_k", global_k_, o.use_bias);
+  add("global_v", global_v_, o.use_bias);
 }
 
 ConformerAttention::~ConformerAttention() = default;
 
-at::Tensor ConformerAttention::forward(const at::Tensor& x_BTH, const FrameContext& context) {
+at::Tensor ConformerAttention::to_all(const at::Tensor& x_BTH, const FrameContext& context) {
   RelAttentionInput input{
       linear_q_(x_BTH), linear_k_(x_BTH), linear_v_(x_BTH), project_positions(context.positions_PH),
       biases_.u_HD,     biases_.v_HD,     context.mask};
   input.dropout = is_training() ? dropout_ : 0;
-  at::Tensor y = rel_attention(input);
+  return rel_attention(input);
+}
+
+at::Tensor ConformerAttention::to_window(const at::Tensor& x_BTH, const FrameContext& context) {
+  LocalAttentionInput input{*window_,
+                            linear_q_(x_BTH),
+                            linear_k_(x_BTH),
+                            linear_v_(x_BTH),
+                            project_positions(context.positions_PH),
+                            biases_.u_HD,
+                            biases_.v_HD,
+                            context.mask,
+                            context.padding_BT1};
+  input.dropout = is_training() ? dropout_ : 0;
+  if (global_count_ > 0) {
+    const auto own = [&](std::unique_ptr<Linear>& linear, const at::Tensor& shared) {
+      return linear ? (*linear)(x_BTH) : shared;
+    };
+    input.global = {global_count_, global_spacing_, own(global_q_, input.q_BTM),
+                    own(global_k_, input.k_BTM), own(global_v_, input.v_BTM)};
+  }
+  return local_attention(input);
+}
+
+at::Tensor ConformerAttention::without_positions(const at::Tensor& x_BTH,
+                                                 const FrameContext& context) {
+  const auto split = [&](const at::Tensor& x) {
+    return x.unflatten(-1, {heads_, x.size(-1) / heads_}).transpose(1, 2);
+  };
+  const at::Tensor q = split(linear_q_(x_BTH));
+  std::optional<at::Tensor> mask;
+  if (context.mask.defined()) mask = context.mask.unsqueeze(1).to(q.scalar_type());
+  const at::Tensor y = at::scaled_dot_product_attention(
+      q, split(linear_k_(x_BTH)), split(linear_v_(x_BTH)), mask, is_training() ? dropout_ : 0);
+  return y.transpose(1, 2).flatten(-2);
+}
+
+at::Tensor ConformerAttention::forward(const at::Tensor& x_BTH, const FrameContext& context) {
+  if (window_) return linear_out_(to_window(x_BTH, context));
+  at::Tensor y = linear_pos_ ? to_all(x_BTH, context) : without_positions(x_BTH, context);
   // A padding frame sees no other frames, so its output is zero.
   if (context.padding_BT1.defined()) y = y.masked_fill(context.padding_BT1, 0.0);
   return linear_out_(y);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "nn/speech/conformer_subsampling.h"
+#include "nn/speech/local_attention.h"
 #include "s2s/nn/conformer.h"
 #include "s2s/nn/layers.h"
 
@@ -13,8 +14,10 @@ namespace s2s {
 
 /// Inputs that all blocks of a forward pass share.
 struct FrameContext {
-  at::Tensor positions_PH;  // sinusoids from T - 1 down to -(T - 1)
-  at::Tensor mask;  // added to scores, broadcast to [B, T, T]; undefined: all frames are visible
+  at::Tensor positions_PH;  // rel_pos: sinusoids from T - 1 down to -(T - 1); of window_positions
+  // Added to scores. rel_pos, abs_pos: broadcast to [B, T, T], or undefined: all frames are
+  // visible. rel_pos_local_attn: of window_mask.
+  at::Tensor mask;
   at::Tensor padding_BT1;  // true beyond a row's length; undefined: no row has padding
 };
 
@@ -51,10 +54,20 @@ class ConformerAttention : public Block {
   /// down to -(T - 1), already projected.
   at::Tensor stream(const at::Tensor& x_BTH, const at::Tensor& projected_PH, int64_t left_frames,
                     LayerCache& cache);
-  at::Tensor project_positions(const at::Tensor& positions_PH) { return linear_pos_(positions_PH); }
+  at::Tensor project_positions(const at::Tensor& positions_PH) {
+    return (*linear_pos_)(positions_PH);
+  }
 
  private:
-  Linear linear_q_, linear_k_, linear_v_, linear_out_, linear_pos_;
+  at::Tensor to_all(const at::Tensor& x_BTH, const FrameContext& context);
+  at::Tensor to_window(const at::Tensor& x_BTH, const FrameContext& context);
+  at::Tensor without_positions(const at::Tensor& x_BTH, const FrameContext& context);
+
+  Linear linear_q_, linear_k_, linear_v_, linear_out_;
+  std::unique_ptr<Linear> linear_pos_;                      // null: abs_pos
+  std::unique_ptr<Linear> global_q_, global_k_, global_v_;  // of global frames, or null
+  std::optional<AttentionWindow> window_;                   // of rel_pos_local_attn
+  int64_t heads_, global_count_, global_spacing_;
   PositionBiases own_;
   PositionBiases& biases_;
   double dropout_;

@@ -23,16 +23,19 @@ void ConformerOptions::visit(OptionVisitor& v) {
   v("reduction_factor", reduction_factor, "accepted and ignored, because reduction is null");
   v("ff_expansion_factor", ff_expansion_factor, "feed-forward width divided by d_model",
     at_least(1));
-  v("self_attention_model", self_attention_model, "type of attention; only rel_pos");
+  v("self_attention_model", self_attention_model,
+    "rel_pos: relative positions; rel_pos_local_attn: the same for long recordings, in a window of "
+    "att_context_size; abs_pos: positions are added to the input");
   v("n_heads", n_heads, "attention heads", at_least(1));
   v("att_context_size", att_context_size,
     "attention context [left, right] in frames, -1: all; or a list of pairs: one is drawn per "
-    "step");
+    "step. rel_pos_local_attn: one pair without -1");
   v("att_context_probs", att_context_probs, "probabilities of the pairs; empty: equal",
     between(0, 1));
   v("att_chunk_context_size", att_chunk_context_size, "chunk sizes of attention; only null");
   v("att_context_style", att_context_style,
-    "regular: a sliding window; chunked_limited: chunks of right + 1 frames");
+    "regular: a sliding window; chunked_limited: chunks of right + 1 frames. Not used by "
+    "rel_pos_local_attn");
   v("xscaling", xscaling, "multiply the input by sqrt(d_model)");
   v("untie_biases", untie_biases,
     "separate position biases for each layer; false: one shared pair");
@@ -53,9 +56,10 @@ void ConformerOptions::visit(OptionVisitor& v) {
     "probability of dropping a layer; only 0");
   v("stochastic_depth_mode", stochastic_depth_mode, "accepted and ignored");
   v("stochastic_depth_start_layer", stochastic_depth_start_layer, "accepted and ignored");
-  v("global_tokens", global_tokens, "accepted and ignored for rel_pos");
-  v("global_tokens_spacing", global_tokens_spacing, "accepted and ignored for rel_pos");
-  v("global_attn_separate", global_attn_separate, "accepted and ignored for rel_pos");
+  v("global_tokens", global_tokens, "frames that see all, in rel_pos_local_attn", at_least(0));
+  v("global_tokens_spacing", global_tokens_spacing, "one of so many frames is one of them",
+    at_least(1));
+  v("global_attn_separate", global_attn_separate, "separate queries, keys and values for them");
   v("use_pytorch_sdpa", use_pytorch_sdpa, "accepted and ignored");
   v("use_pytorch_sdpa_backends", use_pytorch_sdpa_backends, "accepted and ignored");
   v("sync_max_audio_length", sync_max_audio_length, "accepted and ignored");
@@ -94,6 +98,17 @@ void check_chunks(const Context& context, const std::string& key) {
   }
 }
 
+/// Local attention has one window, with a limit on either side.
+void check_window(const std::vector<Context>& contexts, const std::string& text,
+                  const std::string& key) {
+  const auto [left, right] = contexts.front();
+  if (contexts.size() == 1 && left >= 0 && right >= 0 && left + right > 0) return;
+  throw bad_encoder_value(
+      key, text,
+      "one pair for rel_pos_local_attn, such as [128, 128], neither below 0 and "
+      "one above");
+}
+
 void check_supported(const ConformerOptions& o, const std::string& path) {
   const auto only = [&](const char* key, const std::string& value,
                         std::initializer_list<const char*> known) {
@@ -109,7 +124,8 @@ void check_supported(const ConformerOptions& o, const std::string& path) {
          {"dw_striding", "striding", "stacking", "stacking_norm", "vggnet"});
   }
   if (o.reduction_factor > 1) only("reduction", o.reduction.value_or("null"), {"null"});
-  only("self_attention_model", o.self_attention_model, {"rel_pos"});
+  only("self_attention_model", o.self_attention_model,
+       {"rel_pos", "rel_pos_local_attn", "abs_pos"});
   only("att_context_style", o.att_context_style, {"regular", "chunked_limited"});
   only("att_chunk_context_size", text_of(o.att_chunk_context_size), {"null"});
   only("conv_norm_type", o.conv_norm_type, {"batch_norm", "layer_norm"});
@@ -156,15 +172,20 @@ void ConformerOptions::check(const std::string& path) const {
 
 std::vector<Context> ConformerOptions::attention_contexts(const std::string& path) const {
   const std::string key = path + ".att_context_size";
-  if (att_context_size.is_null()) return {{-1, -1}};
-  const auto& items = att_context_size.items();
   std::vector<Context> contexts;
-  if (!items.empty() && items.front().is_list()) {
+  const auto& items = att_context_size.items();
+  if (att_context_size.is_null()) {
+    contexts = {{-1, -1}};
+  } else if (!items.empty() && items.front().is_list()) {
     for (size_t i = 0; i < items.size(); ++i) {
       contexts.push_back(pair_of(items[i], key + "." + std::to_string(i)));
     }
   } else {
     contexts.push_back(pair_of(att_context_size, key));
+  }
+  if (self_attention_model == "rel_pos_local_attn") {
+    check_window(contexts, text_of(att_context_size), key);
+    return contexts;
   }
   for (const Context& context : contexts) {
     if (att_context_style == "chunked_limited") check_chunks(context, key);

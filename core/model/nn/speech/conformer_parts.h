@@ -32,6 +32,7 @@ struct ConformerEncoder::Parts {
   ShardPlan plan;
   at::Tensor visible_TT, positions_PH;  // cached for the last shape
   ConformerOptions::Context visible_context{-1, -1};
+  std::optional<AttentionWindow> window;  // of rel_pos_local_attn
   /// Elements of the matrices that every frame, and every relative position, is multiplied with.
   struct Matrices {
     double of_frames = 0, of_positions = 0;
@@ -40,6 +41,17 @@ struct ConformerEncoder::Parts {
   std::set<int64_t> selected;        // layers whose outputs are returned
   bool final_output = true;
 
+  /// False: positions are added to the input (abs_pos).
+  bool is_relative() const { return options.self_attention_model != "abs_pos"; }
+  /// As in NeMo, layers share position biases with rel_pos only.
+  bool is_tied() const {
+    return !options.untie_biases && options.self_attention_model == "rel_pos";
+  }
+  int64_t num_positions(int64_t num_frames) const;
+  /// Shapes: [num_positions, H].
+  at::Tensor new_positions(int64_t num_frames, at::Device device) const;
+  /// Pairs of a query and a key, in one row.
+  int64_t seen_pairs(int64_t num_frames) const;
   at::Tensor projected(const at::Tensor& x_BTH) { return out_proj ? (*out_proj)(x_BTH) : x_BTH; }
   /// Layers that some output needs.
   size_t num_used_layers() const {

@@ -39,6 +39,10 @@ void check_streamable(const ConformerEncoder::Parts& parts) {
   const auto context = parts.contexts.front();
   const bool chunked = o.att_context_style == "chunked_limited";
   check_streamable_subsampling(parts);
+  if (o.self_attention_model != "rel_pos") {
+    throw encoder_not_streamable(parts.path + ".self_attention_model", o.self_attention_model,
+                                 "rel_pos");
+  }
   if (context[1] < 0) {
     throw encoder_not_streamable(parts.path + ".att_context_size", text_of(context),
                                  "a right context of 0 or more, such as [70, 1]");

@@ -198,7 +198,7 @@ TEST_CASE("conformer options that are not implemented or not possible are named"
   };
   CHECK(id([](auto&) {}) == "none");
   CHECK(id([](auto& o) { o.subsampling = "striding_conv1d"; }) == "encoder/unsupported");
-  CHECK(id([](auto& o) { o.self_attention_model = "abs_pos"; }) == "encoder/unsupported");
+  CHECK(id([](auto& o) { o.self_attention_model = "rope"; }) == "encoder/unsupported");
   CHECK(id([](auto& o) { o.att_context_style = "chunked_limited_with_rc"; }) ==
         "encoder/unsupported");
   CHECK(id([](auto& o) { o.conv_norm_type = "group_norm4"; }) == "encoder/unsupported");
