@@ -22,7 +22,6 @@
 #include "config/load_config.h"
 #include "files/source_state.h"
 #include "run/run_builder.h"
-#include "s2s/foreign_text.h"
 #include "s2s/kinds/scorer.h"
 #include "s2s_run/bench/command_ranks.h"
 #include "s2s_run/new_output.h"
@@ -109,7 +108,7 @@ class Transcribing {
     events.leaves_out = [&](const Error& error) {
       if (left_out_ >= may_leave_out_) return false;
       ++left_out_;
-      console_.print_line(fmt::format("warning: left out: {}", error.what()));
+      say(fmt::format("warning: left out: {}", error.what()));
       return true;
     };
     events.stops = [&] {
@@ -120,6 +119,8 @@ class Transcribing {
     if (bar_) bar_->finish();
   }
 
+  /// A line on standard error.
+  void say(const std::string& text) { console_.print_line(text); }
   /// Whether ^C has ended it before the last recording.
   bool is_stopped() const { return interrupt_.requested() && done_ < total_; }
   bool is_complete() const { return done_ == total_; }
@@ -226,7 +227,8 @@ uint64_t job_of(const TranscribeArguments& arguments, const std::vector<std::str
     state.add(text);
   }
   for (const std::string& setting : arguments.settings) state.add(setting);
-  if (fs::is_regular_file(arguments.path)) state.add_file(arguments.path);
+  std::error_code ignored;
+  if (fs::is_regular_file(arguments.path, ignored)) state.add_file(arguments.path);
   state.add(uint64_t{files.size() > 1});  // whether lines of text have names
   return state.value();
 }
@@ -237,13 +239,15 @@ ExitCode write_lines(const TranscribeArguments& arguments, const std::vector<std
   const int64_t before = lines.num_done_before();
   Transcribing work(arguments, files.size(), before, lines.num_left_out_before());
   const std::string& part = lines.partial_path();
-  const std::string how_on =
-      part.empty() ? "" : fmt::format("; '{}' has them, and the same command goes on", part);
+  const auto say_done = [&](const std::string& before_count) {
+    work.say(
+        before_count + work.of_all(work.num_done()) + " are done" +
+        (part.empty() ? "" : fmt::format("; '{}' has them, and the same command goes on", part)));
+  };
   if (lines.has_begun_anew()) {
-    std::cerr << printable(
-        fmt::format("begun anew: '{}' was of other recordings or options\n", part));
+    work.say(fmt::format("begun anew: '{}' was of other recordings or options", part));
   }
-  if (before > 0) std::cerr << work.of_all(before) << " were done before\n";
+  if (before > 0) work.say(work.of_all(before) + " were done before");
   try {
     work.run(std::span(files).subspan(static_cast<size_t>(before)), recognizer,
              [&](const std::vector<RecordingTranscript>& recordings) {
@@ -257,17 +261,13 @@ ExitCode write_lines(const TranscribeArguments& arguments, const std::vector<std
                return lines.is_open();
              });
   } catch (...) {
-    if (!part.empty() && work.num_done() > 0) {
-      std::cerr << printable(work.of_all(work.num_done()) + " are done" + how_on + "\n");
-    }
+    if (!part.empty() && work.num_done() > 0) say_done("");
     throw;
   }
   if (work.is_complete()) lines.finish();
-  if (work.num_left_out() > 0) {
-    std::cerr << "left out " << work.of_all(work.num_left_out()) << '\n';
-  }
+  if (work.num_left_out() > 0) work.say("left out " + work.of_all(work.num_left_out()));
   if (!work.is_stopped()) return ExitCode::kOk;
-  std::cerr << printable("stopped: " + work.of_all(work.num_done()) + " are done" + how_on + "\n");
+  say_done("stopped: ");
   return ExitCode::kStopped;
 }
 
