@@ -1,6 +1,8 @@
 // wav2vec 2.0, HuBERT and WavLM: padding, lengths, outputs of layers, folders that do not fit.
 // Values are compared with transformers' by tests/reference.
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -119,6 +121,92 @@ TEST_CASE("outputs of layers are transformers' hidden states") {
   };
   CHECK(has(id({-4}), "[encoder/layers]"));
   CHECK(has(id({0, 0}), "[encoder/layers]"));
+}
+
+TEST_CASE("a long recording is encoded in pieces, each by itself") {
+  EncoderPlugins plugins;
+  at::manual_seed(8);
+  // 22 frames of 160 samples, 180 samples the first one: 10, 10, and the last 10, of which 2 are
+  // new.
+  const int64_t size = 180 + 21 * 160 + 77, piece = 180 + 9 * 160;
+  const std::string chunks = R"(, "do_normalize": false, "chunk_length_s": 0.11)";
+  const at::Tensor audio_BS = at::randn({1, size}) * 0.1;
+  for (const char* name : kNames) {
+    for (const bool is_large : {false, true}) {
+      CAPTURE(name);
+      CAPTURE(is_large);
+      const auto encoder = plugins.ready(tiny(name, is_large, chunks));
+      const auto whole = plugins.ready(tiny(name, is_large, R"(, "do_normalize": false)"));
+      CHECK(encoder->output_frames(size) == 22);
+      CHECK(encoder->output_width(size) == 22);
+      const at::Tensor features = features_of(*encoder, audio_BS);
+      REQUIRE(features.size(1) == 22);
+      const auto alone = [&](int64_t first_frame) {
+        return features_of(*whole, audio_BS.slice(1, first_frame * 160, first_frame * 160 + piece));
+      };
+      CHECK(distance(features.slice(1, 0, 10), alone(0)) < 1e-5);
+      CHECK(distance(features.slice(1, 10, 20), alone(10)) < 1e-5);
+      CHECK(distance(features.slice(1, 20, 22), alone(12).slice(1, 8)) < 1e-5);
+      CHECK(distance(features, features_of(*whole, audio_BS)) > 1e-3);
+      // Up to the length of a piece, nothing is different.
+      CHECK(features_of(*encoder, audio_BS.slice(1, 0, piece + 159))
+                .equal(features_of(*whole, audio_BS.slice(1, 0, piece + 159))));
+      CHECK(encoder->forward_flops(2, size) == doctest::Approx(6 * whole->forward_flops(1, piece)));
+    }
+  }
+}
+
+TEST_CASE("pieces of a batch: each row as alone, outputs of layers, gradients") {
+  EncoderPlugins plugins;
+  at::manual_seed(8);
+  const std::string chunks = R"(, "chunk_length_s": 0.11)";  // with normalization of whole rows
+  const at::Tensor audio_BS = at::randn({4, 4000}) * 0.1 + 0.2;
+  const at::Tensor lengths_B = at::tensor({4000, 2777, 1111, 0}, at::kLong);
+  for (const char* name : kNames) {
+    CAPTURE(name);
+    const auto encoder = plugins.ready(tiny(name, true, chunks));
+    const EncoderOutput out = encoder->forward(audio_BS, lengths_B);
+    CHECK(out.features_BTH.size(1) == encoder->output_width(4000));
+    CHECK(at::isfinite(out.features_BTH).all().item<bool>());
+    for (int64_t row = 0; row < 3; ++row) {
+      const int64_t frames = out.lengths_B[row].item<int64_t>();
+      const at::Tensor alone = features_of(
+          *encoder, audio_BS.slice(0, row, row + 1).slice(1, 0, lengths_B[row].item<int64_t>()));
+      CHECK(alone.size(1) == frames);
+      CHECK(distance(out.features_BTH.slice(0, row, row + 1).slice(1, 0, frames), alone) < 1e-4);
+    }
+    check_promises(*plugins.ready(tiny(name, true, chunks)));
+    const auto layers = plugins.ready(tiny(name, true, chunks));
+    layers->select_outputs({0}, true);
+    const at::Tensor both = features_of(*layers, audio_BS);
+    CHECK(both.size(2) == 32);
+    CHECK(distance(both.slice(2, 16), features_of(*encoder, audio_BS)) < 1e-5);
+    // Without gradients WavLM's layers take a piece at a time.
+    const at::NoGradGuard no_grad;
+    CHECK(distance(both, features_of(*layers, audio_BS)) < 1e-5);
+  }
+  const auto encoder = plugins.ready(tiny("wavlm", true, chunks));
+  encoder->forward(audio_BS, lengths_B).features_BTH.square().sum().backward();
+  for (const auto& parameter : encoder->named_parameters()) {
+    CAPTURE(parameter.name);
+    REQUIRE(parameter.tensor->grad().defined());
+    CHECK(at::isfinite(parameter.tensor->grad()).all().item<bool>());
+  }
+}
+
+TEST_CASE("a piece has at least one frame") {
+  EncoderPlugins plugins;
+  const auto message = [&](const std::string& length) {
+    return message_of(
+        [&] { plugins.create(tiny("hubert", true, R"(, "chunk_length_s": )" + length)); });
+  };
+  CHECK(has(message("-1"), "chunk_length_s"));
+  CHECK(
+      has(message("0.01"),
+          "[encoder/sizes] model.encoder: chunk_length_s 0.01 is shorter than a frame, which takes "
+          "180 samples at 16000 Hz"));
+  CHECK(message("0.0113") == "no error");
+  CHECK(message("1e300") == "no error");
 }
 
 TEST_CASE("none of the three can be used on live audio") {

@@ -3,53 +3,58 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
+#include <functional>
 #include <iostream>
-#include <nlohmann/json.hpp>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "base/atomic_file.h"
 #include "base/console.h"
 #include "base/interrupt.h"
+#include "base/number_text.h"
 #include "base/progress_bar.h"
+#include "base/text.h"
 #include "base/warnings.h"
 #include "config/load_config.h"
+#include "files/source_state.h"
 #include "run/run_builder.h"
-#include "s2s/foreign_text.h"
 #include "s2s/kinds/scorer.h"
 #include "s2s_run/bench/command_ranks.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/run/generate.h"
+#include "s2s_run/run/recording_groups.h"
+#include "s2s_run/run/transcript_formats.h"
+#include "s2s_run/run/transcript_lines.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
-constexpr int64_t kRate_hz = 16000;  // recognizers resample it, if theirs is another
-constexpr double kPause_s = 0.6;     // longer ones begin a new subtitle
-constexpr size_t kSubtitleLetters = 84;
+constexpr const char* kStopping =
+    "stopping after the recordings that are being recognized; press ^C again to stop at once\n";
 
 struct TranscribeArguments {
   std::vector<std::string> inputs, settings;
   std::string scorer = "transducer", path, format = "text", output, device = "auto";
   int64_t agent_channel = 0;
   int64_t batch_size = 0;  // 0: the scorer's own
+  int64_t skip_bad = 0;
   bool force = false;
 };
 
-/// One channel of a recording.
-struct Channel {
-  std::string path;
-  int64_t channel = 0, num_channels = 1;
-  double duration_s = 0;
-  Transcript transcript;
+struct Recognizer {
+  std::unique_ptr<Scorer> scorer;
+  GroupLimits limits;
 };
 
-std::unique_ptr<Scorer> make_recognizer(const TranscribeArguments& arguments,
-                                        const Registries& registries, Warnings& warnings) {
+Recognizer make_recognizer(const TranscribeArguments& arguments, const Registries& registries,
+                           Warnings& warnings) {
   Config node = Config::map();
   node["name"] = Config::scalar(arguments.scorer, true);
   node["path"] = Config::scalar(arguments.path, true);
@@ -62,135 +67,79 @@ std::unique_ptr<Scorer> make_recognizer(const TranscribeArguments& arguments,
   context.path = "--scorer";
   context.warn = [&](const std::string& message) { warnings.add(message); };
   context.device = choose_device("--device", arguments.device, warnings);
-  return registries.create<Scorer>(node, context);
+  Recognizer recognizer = {registries.create<Scorer>(node, context), {}};
+  constexpr int64_t kBatches = 4;
+  const Config* const batch_size = node.find("batch_size");
+  if (batch_size != nullptr && batch_size->is_scalar()) {
+    const auto size = read_number<int64_t>(batch_size->text());
+    recognizer.limits.num_clips = kBatches * std::clamp<int64_t>(size.value_or(1), 1, 1 << 20);
+  }
+  return recognizer;
 }
 
-std::vector<Channel> transcribed(const std::vector<std::string>& files, Scorer& recognizer) {
-  std::vector<Channel> channels;
-  std::vector<AudioClip> clips;
-  const auto add = [&](const HeardRecording& read, int64_t channel) {
-    channels.push_back({read.path,
-                        channel,
-                        read.wave.num_channels,
-                        static_cast<double>(read.wave.samples_S.numel()) / kRate_hz,
-                        {}});
-    clips.push_back({read.wave.samples_S, kRate_hz});
-  };
-  for (const std::string& file : files) {
-    add(read_recordings({file}, 0, kRate_hz)[0], 0);
-    for (int64_t channel = 1; channel < channels.back().num_channels; ++channel) {
-      add(read_recordings({file}, channel, kRate_hz)[0], channel);
+/// Recognizes recordings while it shows the progress, heeds ^C and counts what is left out.
+class Transcribing {
+ public:
+  /// done, left_out: of an earlier command.
+  Transcribing(const TranscribeArguments& arguments, size_t total, int64_t done, int64_t left_out)
+      : may_leave_out_(arguments.skip_bad),
+        total_(static_cast<int64_t>(total)),
+        done_(done),
+        left_out_(left_out),
+        console_(std::cerr, standard_error_is_terminal(), terminal_width()),
+        interrupt_(kStopping) {
+    if (console_.is_terminal()) {
+      bar_.emplace(console_, ProgressSettings{"transcribe", "recordings", total_, done});
     }
   }
-  const std::vector<Transcript> found = recognizer.transcripts(clips);
-  for (size_t i = 0; i < channels.size(); ++i) channels[i].transcript = found[i];
-  return channels;
-}
 
-std::string name_of(const Channel& channel) {
-  const std::string name = printable_name(channel.path);
-  return channel.num_channels == 1 ? name : fmt::format("{}, channel {}", name, channel.channel);
-}
+  /// Takes the recordings of a group. Returns whether to go on.
+  using Write = std::function<bool(const std::vector<RecordingTranscript>& recordings)>;
 
-std::string as_text(const std::vector<Channel>& channels) {
-  std::string out;
-  for (const Channel& channel : channels) {
-    if (channels.size() > 1) out += name_of(channel) + ": ";
-    out += channel.transcript.text + "\n";
+  void run(std::span<const std::string> files, const Recognizer& recognizer, const Write& write) {
+    bool goes_on = true;
+    GroupEvents events;
+    events.recognized = [&](const std::vector<RecordingTranscript>& recordings) {
+      console_.set_status("");  // standard output may be the same terminal
+      goes_on = write(recordings);
+      done_ += static_cast<int64_t>(recordings.size());
+      if (bar_) bar_->update(done_);
+    };
+    events.leaves_out = [&](const Error& error) {
+      if (left_out_ >= may_leave_out_) return false;
+      ++left_out_;
+      say(fmt::format("warning: left out: {}", error.what()));
+      return true;
+    };
+    events.stops = [&] {
+      if (bar_) bar_->update(done_);
+      return interrupt_.requested() || !goes_on;
+    };
+    recognize_in_groups(files, *recognizer.scorer, recognizer.limits, events);
+    if (bar_) bar_->finish();
   }
-  return out;
-}
 
-/// One line for each channel, as a NeMo manifest has them, with the words, and with confidences
-/// where the recognizer has them.
-std::string as_json(const std::vector<Channel>& channels) {
-  std::string out;
-  for (const Channel& channel : channels) {
-    Json line = {{"audio_filepath", channel.path},
-                 {"duration", channel.duration_s},
-                 {"pred_text", channel.transcript.text}};
-    if (channel.num_channels > 1) line["channel"] = channel.channel;
-    if (channel.transcript.confidence) line["confidence"] = *channel.transcript.confidence;
-    line["words"] = Json::array();
-    for (const RecognizedWord& word : channel.transcript.words) {
-      line["words"].push_back({{"word", word.text}, {"start", word.start_s}, {"end", word.end_s}});
-      if (word.confidence) line["words"].back()["confidence"] = *word.confidence;
-    }
-    out += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  /// A line on standard error.
+  void say(const std::string& text) { console_.print_line(text); }
+  /// Whether ^C has ended it before the last recording.
+  bool is_stopped() const { return interrupt_.requested() && done_ < total_; }
+  bool is_complete() const { return done_ == total_; }
+  int64_t num_done() const { return done_; }
+  int64_t num_left_out() const { return left_out_; }
+  /// "3 of 8 recordings".
+  std::string of_all(int64_t count) const {
+    return fmt::format("{} of {}", count, counted(total_, "recording"));
   }
-  return out;
-}
 
-std::string srt_time(double seconds) {
-  const auto ms = static_cast<int64_t>(std::llround(1000 * seconds));
-  return fmt::format("{:02}:{:02}:{:02},{:03}", ms / 3600000, ms / 60000 % 60, ms / 1000 % 60,
-                     ms % 1000);
-}
+ private:
+  int64_t may_leave_out_, total_, done_, left_out_;
+  Console console_;
+  InterruptWatch interrupt_;
+  std::optional<ProgressBar> bar_;
+};
 
-size_t letters_of(const std::string& text) {
-  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; };
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins));
-}
-
-/// Subtitles of one or two lines' length, which pauses part.
-std::vector<RecognizedWord> subtitles(const Transcript& transcript) {
-  std::vector<RecognizedWord> parts;
-  for (const RecognizedWord& word : transcript.words) {
-    const bool begins = parts.empty() || word.start_s - parts.back().end_s > kPause_s ||
-                        letters_of(parts.back().text) + letters_of(word.text) >= kSubtitleLetters;
-    if (begins) {
-      parts.push_back(word);
-    } else {
-      parts.back().text += " " + word.text;
-      parts.back().end_s = word.end_s;
-    }
-  }
-  return parts;
-}
-
-/// SubRip, in the order of time. Channels of a recording have their number in front.
-std::string as_srt(const std::vector<Channel>& channels) {
-  std::vector<RecognizedWord> all;
-  for (const Channel& channel : channels) {
-    for (RecognizedWord part : subtitles(channel.transcript)) {
-      if (channel.num_channels > 1) part.text = fmt::format("[{}] {}", channel.channel, part.text);
-      all.push_back(part);
-    }
-  }
-  std::stable_sort(all.begin(), all.end(), [](const RecognizedWord& a, const RecognizedWord& b) {
-    return a.start_s < b.start_s;
-  });
-  std::string out;
-  for (size_t i = 0; i < all.size(); ++i) {
-    out += fmt::format("{}\n{} --> {}\n{}\n\n", i + 1, srt_time(all[i].start_s),
-                       srt_time(all[i].end_s), all[i].text);
-  }
-  return out;
-}
-
-/// The transcript of a recording as Moshi's data sets have it: words of all channels in the order
-/// of time, with the label of their speaker.
-std::string as_alignments(const std::vector<Channel>& channels, int64_t agent_channel) {
-  std::vector<std::pair<const RecognizedWord*, const char*>> words;
-  for (const Channel& channel : channels) {
-    const bool is_agent = channel.channel == agent_channel;
-    for (const RecognizedWord& word : channel.transcript.words) {
-      words.emplace_back(&word, is_agent ? "SPEAKER_MAIN" : "SPEAKER_USER");
-    }
-  }
-  std::stable_sort(words.begin(), words.end(), [](const auto& a, const auto& b) {
-    return a.first->start_s < b.first->start_s;
-  });
-  Json alignments = Json::array();
-  for (const auto& [word, speaker] : words) {
-    alignments.push_back({word->text, {word->start_s, word->end_s}, speaker});
-  }
-  const Json file = {{"alignments", std::move(alignments)}};
-  return file.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-void require_times(const TranscribeArguments& arguments, const std::vector<Channel>& channels) {
-  for (const Channel& channel : channels) {
+void require_times(const TranscribeArguments& arguments, const RecordingTranscript& recording) {
+  for (const ChannelTranscript& channel : recording.channels) {
     if (!channel.transcript.words.empty() || channel.transcript.text.empty()) continue;
     throw Error(ExitCode::kUsage, "usage/arguments",
                 "s2s-run transcribe --format " + arguments.format + ": the recognizer '" +
@@ -206,60 +155,153 @@ void require_one_recording(const std::vector<std::string>& files) {
               "  next: name one recording, or take --format json");
 }
 
+Error same_transcript(const std::string& one, const std::string& other, const std::string& path) {
+  return {ExitCode::kUsage, "usage/arguments",
+          fmt::format("s2s-run transcribe --format alignments: '{}' and '{}' would have the same "
+                      "transcript '{}'\n  next: transcribe folder by folder, each with an --output "
+                      "of its own",
+                      one, other, path)};
+}
+
+/// The transcript of a recording: beside it, or in the folder of --output.
+fs::path alignments_path(const TranscribeArguments& arguments, const std::string& file) {
+  const fs::path beside = fs::path(file).replace_extension(".json");
+  return arguments.output.empty() ? beside : arguments.output / beside.filename();
+}
+
+/// The recordings without a transcript, and how many have one. Of recordings whose transcripts are
+/// the same file (a.flac and a.wav), the first counts.
+std::pair<std::vector<std::string>, int64_t> without_alignments(
+    const TranscribeArguments& arguments, const std::vector<std::string>& files) {
+  std::pair<std::vector<std::string>, int64_t> found;
+  std::map<std::string, std::string> recording_of;
+  for (const std::string& file : files) {
+    const fs::path transcript = alignments_path(arguments, file);
+    const auto [known, is_new] = recording_of.emplace(transcript.lexically_normal(), file);
+    if (!is_new && fs::absolute(known->second).lexically_normal().parent_path() !=
+                       fs::absolute(file).lexically_normal().parent_path()) {
+      throw same_transcript(known->second, file, transcript);
+    }
+    if (is_new && (arguments.force || !fs::exists(transcript))) {
+      found.first.push_back(file);
+    } else {
+      ++found.second;
+    }
+  }
+  return found;
+}
+
 /// Writes a transcript for each of `files`, beside it or into the folder of --output. Those that
 /// are there stay, so that a command that was stopped goes on.
 ExitCode write_alignments(const TranscribeArguments& arguments,
-                          const std::vector<std::string>& files, Scorer& recognizer) {
-  if (!arguments.output.empty()) fs::create_directories(arguments.output);
-  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
-  ProgressBar bar(console, {"transcribe", "recordings", static_cast<int64_t>(files.size())});
-  const InterruptWatch interrupt("stopping after this recording; press ^C again to stop at once\n");
-  int64_t written = 0, kept = 0;
-  for (const std::string& file : files) {
-    if (interrupt.requested()) break;
-    fs::path transcript = fs::path(file).replace_extension(".json");
-    if (!arguments.output.empty()) transcript = arguments.output / transcript.filename();
-    if (!arguments.force && fs::exists(transcript)) {
-      bar.update(written + ++kept);
-      continue;
+                          const std::vector<std::string>& files, const Recognizer& recognizer) {
+  const auto [missing, kept] = without_alignments(arguments, files);
+  if (!arguments.output.empty()) make_folders(arguments.output);
+  Transcribing work(arguments, files.size(), kept, 0);
+  int64_t written = 0;
+  work.run(missing, recognizer, [&](const std::vector<RecordingTranscript>& recordings) {
+    for (const RecordingTranscript& recording : recordings) {
+      if (!recording.problem.empty()) continue;
+      require_times(arguments, recording);
+      write_file_atomically(alignments_path(arguments, recording.path),
+                            transcript_alignments(recording, arguments.agent_channel));
+      ++written;
     }
-    const std::vector<Channel> channels = transcribed({file}, recognizer);
-    require_times(arguments, channels);
-    write_file_atomically(transcript, as_alignments(channels, arguments.agent_channel));
-    bar.update(++written + kept);
-  }
-  bar.finish();
-  std::cout << fmt::format("wrote {} transcript{}", written, written == 1 ? "" : "s");
+    return true;
+  });
+  std::cout << fmt::format("wrote {}", counted(written, "transcript"));
   if (kept > 0) std::cout << fmt::format(", kept {} (--force writes them again)", kept);
-  const bool is_stopped = interrupt.requested();
-  std::cout << (is_stopped ? "; stopped: the same command goes on\n" : "\n");
-  return is_stopped ? ExitCode::kStopped : ExitCode::kOk;
+  if (work.num_left_out() > 0) std::cout << fmt::format(", left out {}", work.num_left_out());
+  if (work.is_stopped()) {
+    std::cout << fmt::format("; stopped: {} are done, and the same command goes on",
+                             work.of_all(work.num_done()));
+  }
+  std::cout << '\n';
+  return work.is_stopped() ? ExitCode::kStopped : ExitCode::kOk;
+}
+
+/// What lines depend on, but for the recordings.
+uint64_t job_of(const TranscribeArguments& arguments, const std::vector<std::string>& files) {
+  files::SourceState state;
+  for (const std::string& text : {arguments.format, arguments.scorer, arguments.path}) {
+    state.add(text);
+  }
+  for (const std::string& setting : arguments.settings) state.add(setting);
+  std::error_code ignored;
+  if (fs::is_regular_file(arguments.path, ignored)) state.add_file(arguments.path);
+  state.add(uint64_t{files.size() > 1});  // whether lines of text have names
+  return state.value();
+}
+
+/// Writes lines of text or JSON while recordings are recognized.
+ExitCode write_lines(const TranscribeArguments& arguments, const std::vector<std::string>& files,
+                     const Recognizer& recognizer, TranscriptLines& lines) {
+  const int64_t before = lines.num_done_before();
+  Transcribing work(arguments, files.size(), before, lines.num_left_out_before());
+  const std::string& part = lines.partial_path();
+  const auto say_done = [&](const std::string& before_count) {
+    work.say(
+        before_count + work.of_all(work.num_done()) + " are done" +
+        (part.empty() ? "" : fmt::format("; '{}' has them, and the same command goes on", part)));
+  };
+  if (lines.has_begun_anew()) {
+    work.say(fmt::format("begun anew: '{}' was of other recordings or options", part));
+  }
+  if (before > 0) work.say(work.of_all(before) + " were done before");
+  try {
+    work.run(std::span(files).subspan(static_cast<size_t>(before)), recognizer,
+             [&](const std::vector<RecordingTranscript>& recordings) {
+               for (const RecordingTranscript& recording : recordings) {
+                 lines.add(arguments.format == "json"
+                               ? transcript_json(recording)
+                               : transcript_text(recording, files.size() > 1),
+                           recording.problem);
+               }
+               lines.flush();
+               return lines.is_open();
+             });
+  } catch (...) {
+    if (!part.empty() && work.num_done() > 0) say_done("");
+    throw;
+  }
+  if (work.is_complete()) lines.finish();
+  if (work.num_left_out() > 0) work.say("left out " + work.of_all(work.num_left_out()));
+  if (!work.is_stopped()) return ExitCode::kOk;
+  say_done("stopped: ");
+  return ExitCode::kStopped;
+}
+
+ExitCode write_subtitles(const TranscribeArguments& arguments,
+                         const std::vector<std::string>& files, const Recognizer& recognizer) {
+  Transcribing work(arguments, files.size(), 0, 0);
+  work.run(files, recognizer, [&](const std::vector<RecordingTranscript>& recordings) {
+    if (!recordings.front().problem.empty()) return true;
+    require_times(arguments, recordings.front());
+    const std::string text = transcript_srt(recordings.front());
+    if (arguments.output.empty()) {
+      std::cout << text;
+    } else {
+      write_file_atomically(arguments.output, text);
+    }
+    return true;
+  });
+  return work.is_stopped() ? ExitCode::kStopped : ExitCode::kOk;
 }
 
 int transcribe(const TranscribeArguments& arguments, const Invocation& invocation) {
-  const bool is_beside = arguments.format == "alignments";
+  const bool is_beside = arguments.format == "alignments", is_srt = arguments.format == "srt";
   if (!arguments.output.empty() && !is_beside) require_new({arguments.output}, arguments.force);
   const std::vector<std::string> files = recording_files(arguments.inputs);
-  if (arguments.format == "srt") require_one_recording(files);
+  if (is_srt) require_one_recording(files);
+  std::optional<TranscriptLines> lines;  // opened before the recognizer, which may take minutes
+  if (!is_beside && !is_srt) lines.emplace(arguments.output, job_of(arguments, files), files);
   Warnings warnings;
   warnings.send_to([](const std::string& message) { std::cerr << "warning: " << message << '\n'; });
   const CommandPlugins plugins(invocation);
-  const std::unique_ptr<Scorer> recognizer =
-      make_recognizer(arguments, plugins.registries, warnings);
-  if (is_beside) {
-    return static_cast<int>(write_alignments(arguments, files, *recognizer));
-  }
-  const std::vector<Channel> channels = transcribed(files, *recognizer);
-  if (arguments.format == "srt") require_times(arguments, channels);
-  const std::string text = arguments.format == "json"  ? as_json(channels)
-                           : arguments.format == "srt" ? as_srt(channels)
-                                                       : as_text(channels);
-  if (arguments.output.empty()) {
-    std::cout << text;
-  } else {
-    write_file_atomically(arguments.output, text);
-  }
-  return 0;
+  const Recognizer recognizer = make_recognizer(arguments, plugins.registries, warnings);
+  if (lines) return static_cast<int>(write_lines(arguments, files, recognizer, *lines));
+  return static_cast<int>(is_srt ? write_subtitles(arguments, files, recognizer)
+                                 : write_alignments(arguments, files, recognizer));
 }
 
 }  // namespace
@@ -287,10 +329,16 @@ void setup_transcribe(const Command& program) {
       .one_of({"text", "json", "srt", "alignments"})
       .shows_default();
   command.option("-o,--output", arguments.output,
-                 "file to write (default: standard output); alignments: folder of the transcripts");
+                 "file to write (default: standard output), FILE.part until it is complete; "
+                 "alignments: folder of the transcripts");
   command
       .option("--agent-channel", arguments.agent_channel,
               "alignments: channel of the agent; others are the user's")
+      .shows_default();
+  command
+      .option("--skip-bad", arguments.skip_bad,
+              "leave out up to this many recordings that cannot be read")
+      .whole_number()
       .shows_default();
   command.option("--batch-size", arguments.batch_size, "clips at once (default: the scorer's)")
       .positive();

@@ -17,40 +17,75 @@ namespace {
 constexpr int64_t kLongest_s = 3600;
 constexpr int64_t kMostSamples = int64_t{1} << 28;  // an hour at 74 kHz
 
-/// Decodes one channel piece by piece, because a small file can have many channels.
-at::Tensor read_channel(data::AudioReader& reader, int64_t channel) {
+/// Decodes channels [begin, end), piece by piece because a small file can have many channels.
+std::vector<at::Tensor> decoded(data::AudioReader& reader, int64_t begin, int64_t end) {
   constexpr int64_t kAtOnce = 1 << 20;
   const int64_t count = reader.info().num_samples;
   const int64_t step = std::max<int64_t>(1, kAtOnce / reader.info().num_channels);
-  std::vector<at::Tensor> pieces;
+  std::vector<at::Tensor> channels;
+  for (int64_t c = begin; c < end; ++c) channels.push_back(at::empty({count}, at::kFloat));
   for (int64_t first = 0; first < count; first += step) {
     const at::Tensor piece_CS = reader.read(first, std::min(step, count - first));
-    pieces.push_back(piece_CS[channel].contiguous());
+    for (int64_t c = begin; c < end; ++c) {
+      channels[static_cast<size_t>(c - begin)]
+          .narrow(0, first, piece_CS.size(1))
+          .copy_(piece_CS[c]);
+    }
   }
-  return pieces.size() == 1 ? pieces.front() : at::cat(pieces);
+  return channels;
 }
 
-}  // namespace
-
-Wave read_wave(const std::string& path, int64_t channel, int64_t sample_rate_hz) {
+/// Opens a file and calls `read`. Errors: those of read_channels, and those of `read`.
+template <class Read>
+auto with_reader(const std::string& path, const Read& read) {
   if (!std::filesystem::exists(path)) throw audio_errors::missing_wave(path);
   try {
     data::AudioReader reader(path);
-    const data::AudioInfo info = reader.info();
-    if (info.num_samples == 0) throw audio_errors::empty_wave(path);
-    if (channel >= info.num_channels) {
-      throw audio_errors::wave_channel(path, channel, info.num_channels);
-    }
+    const data::AudioInfo& info = reader.info();
     if (info.duration_s() > kLongest_s || info.num_samples > kMostSamples) {
       throw audio_errors::long_wave(path, info.duration_s(), kLongest_s);
     }
-    return {resample(read_channel(reader, channel), info.sample_rate_hz, sample_rate_hz),
-            info.num_channels};
+    return read(reader);
   } catch (const Error&) {
     throw;
   } catch (const std::runtime_error& error) {
     throw audio_errors::unreadable_wave(path, error.what());
   }
+}
+
+}  // namespace
+
+Wave read_wave(const std::string& path, int64_t channel, int64_t sample_rate_hz) {
+  return with_reader(path, [&](data::AudioReader& reader) -> Wave {
+    const data::AudioInfo& info = reader.info();
+    if (info.num_samples == 0) throw audio_errors::empty_wave(path);
+    if (channel >= info.num_channels) {
+      throw audio_errors::wave_channel(path, channel, info.num_channels);
+    }
+    const at::Tensor samples_S = decoded(reader, channel, channel + 1).front();
+    return {resample(samples_S, info.sample_rate_hz, sample_rate_hz), info.num_channels};
+  });
+}
+
+std::vector<at::Tensor> read_channels(const std::string& path, int64_t sample_rate_hz) {
+  return with_reader(path, [&](data::AudioReader& reader) {
+    const data::AudioInfo& info = reader.info();
+    std::vector<at::Tensor> channels;
+    if (info.num_samples == 0) {
+      channels.resize(static_cast<size_t>(info.num_channels), at::empty({0}, at::kFloat));
+      return channels;
+    }
+    // As many at once as the longest channel that is read has samples: mostly all.
+    const int64_t at_once = std::max<int64_t>(1, kMostSamples / info.num_samples);
+    for (int64_t begin = 0; begin < info.num_channels; begin += at_once) {
+      const int64_t end = std::min(info.num_channels, begin + at_once);
+      for (at::Tensor& samples_S : decoded(reader, begin, end)) {
+        channels.push_back(resample(samples_S, info.sample_rate_hz, sample_rate_hz));
+        samples_S.reset();
+      }
+    }
+    return channels;
+  });
 }
 
 void write_wave(const std::string& path, const at::Tensor& samples_S, int64_t sample_rate_hz) {

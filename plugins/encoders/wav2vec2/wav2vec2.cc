@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "pieces.h"
 #include "s2s/nn/rows.h"
 #include "s2s/nn/weights.h"
 
@@ -67,7 +68,8 @@ Wav2Vec2::Wav2Vec2(const Wav2Vec2Options& options, const std::string& place,
   for (int64_t i = 0; i < options.num_hidden_layers; ++i) {
     const std::string name = "encoder.layers." + std::to_string(i);
     if (options.is_wavlm()) {
-      gated_layers_.push_back(std::make_unique<GatedLayer>(options.layer()));
+      gated_layers_.push_back(
+          std::make_unique<GatedLayer>(options.layer(), options.piece_frames()));
       register_block(name, *gated_layers_.back());
     } else {
       layers_.push_back(std::make_unique<EncoderLayer>(options.layer()));
@@ -129,6 +131,17 @@ at::Tensor Wav2Vec2::encode(const at::Tensor& x_BTC, const at::Tensor& frames_B,
       [&](const at::Tensor& x) { return options_.do_stable_layer_norm ? norm_(x) : x; });
 }
 
+/// All pieces go through the layers side by side: ranks that share a model run each layer once,
+/// whatever their audio is.
+at::Tensor Wav2Vec2::features(const at::Tensor& audio_BS, const at::Tensor& frames_B,
+                              const LayerOutputs& outputs) {
+  const int64_t width = options_.frames(audio_BS.size(1)), most = options_.piece_frames();
+  if (most == 0 || width <= most) return encode(feature_encoder_(audio_BS), frames_B, outputs);
+  const Pieces pieces(frames_B, width, most);
+  const at::Tensor audio_NS = pieces.of(audio_BS, options_.hop(), options_.samples(most));
+  return pieces.joined(encode(feature_encoder_(audio_NS), pieces.frames_N(), outputs));
+}
+
 std::vector<at::Tensor> Wav2Vec2::hidden_states(const at::Tensor& audio_1S) {
   const at::Tensor length_1 = at::tensor({audio_1S.size(1)}, at::kLong);
   std::vector<at::Tensor> states;
@@ -142,11 +155,16 @@ std::vector<at::Tensor> Wav2Vec2::hidden_states(const at::Tensor& audio_1S) {
 EncoderOutput Wav2Vec2::forward(const at::Tensor& audio_BS, const at::Tensor& lengths_B) {
   const at::Tensor lengths = lengths_B.to(audio_BS.device(), at::kLong);
   const at::Tensor audio = prepared(audio_BS, lengths).to(projection_.weight.scalar_type());
-  const at::Tensor features_BTH = encode(feature_encoder_(audio), output_frames(lengths), outputs_);
-  return {features_BTH, output_frames(lengths_B), {}};
+  return {features(audio, output_frames(lengths), outputs_), output_frames(lengths_B), {}};
 }
 
 double Wav2Vec2::forward_flops(int64_t rows, int64_t num_samples) {
+  const int64_t width = options_.frames(num_samples), most = options_.piece_frames();
+  if (most == 0 || width <= most) return whole_flops(rows, num_samples);
+  return whole_flops(rows * rounded_up(width, most), options_.samples(most));
+}
+
+double Wav2Vec2::whole_flops(int64_t rows, int64_t num_samples) const {
   double products = 0;
   int64_t length = num_samples, inputs = 1;
   for (size_t i = 0; i < options_.conv_dim.size(); ++i) {
@@ -242,14 +260,14 @@ std::map<std::string, at::Tensor> Wav2Vec2::reference_outputs(
     const std::map<std::string, at::Tensor>& inputs, bool) {
   const at::Tensor lengths_B = inputs.at("lengths").to(at::kLong);
   const at::Tensor audio_BS = prepared(inputs.at("audio"), lengths_B);
-  const at::Tensor conv_BTC = feature_encoder_(audio_BS.to(projection_.weight.scalar_type()));
+  const at::Tensor typed_BS = audio_BS.to(projection_.weight.scalar_type());
   const at::Tensor frames_B = output_frames(lengths_B);
   LayerOutputs first(options_.num_hidden_layers, place_);
   first.select({0}, false);
   return {{"normalised", audio_BS},
-          {"conv_features", conv_BTC},
-          {"layer_1", encode(conv_BTC, frames_B, first)},
-          {"features", encode(conv_BTC, frames_B, outputs_)},
+          {"conv_features", feature_encoder_(typed_BS)},
+          {"layer_1", features(typed_BS, frames_B, first)},
+          {"features", features(typed_BS, frames_B, outputs_)},
           {"lengths", frames_B}};
 }
 

@@ -53,6 +53,11 @@ class Wav2Vec2 : public Encoder, public RunsReferences {
   /// frames_B: valid ones of each row, on the device of x. states: get what goes into each layer.
   at::Tensor encode(const at::Tensor& x_BTC, const at::Tensor& frames_B,
                     const LayerOutputs& outputs, std::vector<at::Tensor>* states = nullptr);
+  /// Frames of prepared audio, whole or in pieces. frames_B: as for `encode`.
+  at::Tensor features(const at::Tensor& audio_BS, const at::Tensor& frames_B,
+                      const LayerOutputs& outputs);
+  /// Operations of rows that are encoded whole.
+  double whole_flops(int64_t rows, int64_t num_samples) const;
 
   Wav2Vec2Options options_;
   std::string place_, weights_path_;

@@ -1,12 +1,30 @@
 #include "wav2vec2_layers.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 
 namespace s2s::wav2vec2 {
+namespace {
+
+/// Runs `work` for as many rows [begin, begin + count) at once as have `most` positions of `width`,
+/// one at least, and joins what it returns. most 0: all rows.
+template <class Work>
+at::Tensor some_rows_at_once(int64_t num_rows, int64_t width, int64_t most, const Work& work) {
+  const int64_t step = std::max<int64_t>(1, most / std::max<int64_t>(1, width));
+  if (most == 0 || step >= num_rows) return work(0, num_rows);
+  std::vector<at::Tensor> parts;
+  for (int64_t begin = 0; begin < num_rows; begin += step) {
+    parts.push_back(work(begin, std::min(step, num_rows - begin)));
+  }
+  return at::cat(parts);
+}
+
+}  // namespace
 
 struct FeatureEncoder::Layer : Block {
   Layer(const Wav2Vec2Options& options, size_t index)
@@ -31,7 +49,8 @@ struct FeatureEncoder::Layer : Block {
 
 FeatureEncoder::FeatureEncoder(const Wav2Vec2Options& options)
     : activation_(activation_named(options.feat_extract_activation).value_or(Activation::kGelu)),
-      is_group_norm_(options.feat_extract_norm == "group") {
+      is_group_norm_(options.feat_extract_norm == "group"),
+      piece_samples_(options.piece_frames() == 0 ? 0 : options.samples(options.piece_frames())) {
   for (size_t i = 0; i < options.conv_dim.size(); ++i) {
     layers_.push_back(std::make_unique<Layer>(options, i));
     register_block("conv_layers." + std::to_string(i), *layers_.back());
@@ -41,6 +60,12 @@ FeatureEncoder::FeatureEncoder(const Wav2Vec2Options& options)
 FeatureEncoder::~FeatureEncoder() = default;
 
 at::Tensor FeatureEncoder::forward(const at::Tensor& audio_BS) {
+  return some_rows_at_once(
+      audio_BS.size(0), audio_BS.size(1), piece_samples_,
+      [&](int64_t begin, int64_t count) { return frames_of(audio_BS.narrow(0, begin, count)); });
+}
+
+at::Tensor FeatureEncoder::frames_of(const at::Tensor& audio_BS) {
   at::Tensor x_BCT = audio_BS.unsqueeze(1);
   for (const auto& layer : layers_) {
     x_BCT = layer->conv(x_BCT);
@@ -123,8 +148,9 @@ class GatedLayer::Attention : public Block {
   at::Tensor constant_;
 };
 
-GatedLayer::GatedLayer(const EncoderLayerSpec& spec)
+GatedLayer::GatedLayer(const EncoderLayerSpec& spec, int64_t piece_frames)
     : spec_(spec),
+      piece_frames_(piece_frames),
       attention_(std::make_unique<Attention>(spec.attention)),
       attention_norm_(spec.attention.width, spec.norm_epsilon),
       inner_(spec.attention.width, spec.inner_width),
@@ -147,6 +173,15 @@ at::Tensor GatedLayer::feed_forward(const at::Tensor& x_BTH) {
 
 at::Tensor GatedLayer::forward(const at::Tensor& x_BTH, const at::Tensor& bias_NTT,
                                const at::Tensor& seen_B11T) {
+  const int64_t most = at::GradMode::is_enabled() ? 0 : piece_frames_;
+  return some_rows_at_once(x_BTH.size(0), x_BTH.size(1), most, [&](int64_t begin, int64_t count) {
+    return layer(x_BTH.narrow(0, begin, count), bias_NTT,
+                 seen_B11T.defined() ? seen_B11T.narrow(0, begin, count) : seen_B11T);
+  });
+}
+
+at::Tensor GatedLayer::layer(const at::Tensor& x_BTH, const at::Tensor& bias_NTT,
+                             const at::Tensor& seen_B11T) {
   const auto attend = [&](const at::Tensor& x) {
     return at::dropout((*attention_)(x, bias_NTT, seen_B11T), spec_.dropout, is_training());
   };

@@ -11,7 +11,8 @@
 
 namespace s2s::wav2vec2 {
 
-/// The convolutions that make frames of audio. [B, S] -> [B, T, C].
+/// The convolutions that make frames of audio. Pieces of long recordings go through them one after
+/// another. [B, S] -> [B, T, C].
 class FeatureEncoder : public BlockOf<> {
  public:
   explicit FeatureEncoder(const Wav2Vec2Options& options);
@@ -22,8 +23,11 @@ class FeatureEncoder : public BlockOf<> {
 
  private:
   struct Layer;
+  at::Tensor frames_of(const at::Tensor& audio_BS);
+
   Activation activation_;
   bool is_group_norm_;
+  int64_t piece_samples_;  // 0: all rows at once
   std::vector<std::unique_ptr<Layer>> layers_;
 };
 
@@ -48,10 +52,12 @@ at::Tensor position_buckets(int64_t num_frames, int64_t num_buckets, int64_t max
                             at::Device device);
 
 /// An encoder layer of WavLM: the scores of its attention get a bias by relative position, times a
-/// gate that depends on the frame.
+/// gate that depends on the frame. Without gradients, pieces of long recordings go through it one
+/// after another, because the scores of each would be kept.
 class GatedLayer : public BlockOf<const at::Tensor&, const at::Tensor&> {
  public:
-  explicit GatedLayer(const EncoderLayerSpec& spec);
+  /// piece_frames: of a long recording's pieces; 0: all rows at once.
+  explicit GatedLayer(const EncoderLayerSpec& spec, int64_t piece_frames = 0);
   ~GatedLayer() override;
 
  protected:
@@ -61,9 +67,12 @@ class GatedLayer : public BlockOf<const at::Tensor&, const at::Tensor&> {
 
  private:
   class Attention;
+  at::Tensor layer(const at::Tensor& x_BTH, const at::Tensor& bias_NTT,
+                   const at::Tensor& seen_B11T);
   at::Tensor feed_forward(const at::Tensor& x_BTH);
 
   EncoderLayerSpec spec_;
+  int64_t piece_frames_;
   std::unique_ptr<Attention> attention_;
   LayerNorm attention_norm_;
   Linear inner_, outer_;

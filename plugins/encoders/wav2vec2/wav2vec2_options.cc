@@ -1,5 +1,7 @@
 #include "wav2vec2_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "s2s/nn/decoder_family.h"
@@ -87,6 +89,9 @@ void Wav2Vec2Options::visit(OptionVisitor& v) {
   v("do_normalize", do_normalize, "audio of each row to mean 0 and variance 1");
   v("return_attention_mask", return_attention_mask,
     "true: layers do not see padding; null: if feat_extract_norm is layer");
+  v("chunk_length_s", chunk_length_s,
+    "seconds; longer recordings are encoded in pieces of at most this length; 0: whole",
+    at_least(0));
 }
 
 bool Wav2Vec2Options::has_mask() const {
@@ -126,6 +131,21 @@ int64_t Wav2Vec2Options::frames(int64_t num_samples) const {
   return frames;
 }
 
+int64_t Wav2Vec2Options::samples(int64_t num_frames) const {
+  int64_t samples = num_frames;
+  for (size_t i = conv_kernel.size(); i-- > 0;) {
+    samples = (samples - 1) * conv_stride[i] + conv_kernel[i];
+  }
+  return samples;
+}
+
+int64_t Wav2Vec2Options::piece_frames() const {
+  // More than any recording has is the whole recording.
+  constexpr double kMostSamples = 1e15;
+  const double samples = chunk_length_s * static_cast<double>(sampling_rate);
+  return frames(static_cast<int64_t>(std::min(samples, kMostSamples)));
+}
+
 Wav2Vec2Options defaults_of(Family family, const Config& node) {
   Wav2Vec2Options options;
   options.family = family;
@@ -158,6 +178,13 @@ void check(const Wav2Vec2Options& options, const std::string& path) {
   for (const std::string& name : {options.hidden_act, options.feat_extract_activation}) {
     require(activation_named(name).has_value(),
             "'" + name + "' must be gelu, gelu_new, gelu_pytorch_tanh, relu or silu");
+  }
+  if (findings.empty() && options.chunk_length_s > 0) {
+    require(
+        options.piece_frames() > 0,
+        fmt::format("chunk_length_s {} is shorter than a frame, which takes {} samples at {} Hz; "
+                    "0 is for whole recordings",
+                    options.chunk_length_s, options.samples(1), options.sampling_rate));
   }
   const auto& mask = options.return_attention_mask;
   require(!mask || *mask == "true" || *mask == "false",

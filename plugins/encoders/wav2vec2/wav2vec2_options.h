@@ -47,6 +47,7 @@ struct Wav2Vec2Options {
   int64_t sampling_rate = 16000;
   bool do_normalize = true;
   std::optional<std::string> return_attention_mask;
+  double chunk_length_s = 0;
 
   void visit(OptionVisitor& v);
   /// Whether padding is hidden from the layers.
@@ -57,6 +58,10 @@ struct Wav2Vec2Options {
   int64_t hop() const;
   /// Frames of so many samples.
   int64_t frames(int64_t num_samples) const;
+  /// Samples of so many frames, of which there is at least one.
+  int64_t samples(int64_t num_frames) const;
+  /// Frames of a piece of a long recording; 0: recordings are encoded whole.
+  int64_t piece_frames() const;
 };
 
 /// The options before the config's own keys are read: those of its preset.

@@ -9,6 +9,7 @@
 #include "audio/wave_file.h"
 #include "base/machine.h"
 #include "common/temporary_folder.h"
+#include "core/duplex/data_files.h"
 #include "s2s/error.h"
 
 namespace {
@@ -79,4 +80,24 @@ TEST_CASE("a channel that is read piece by piece is the same") {
   s2s::write_wave(folder / "a.wav", samples_S, 16000);
   const at::Tensor whole_S = s2s::data::AudioReader(folder / "a.wav").read()[0];
   CHECK(s2s::read_wave(folder / "a.wav", 0, 16000).samples_S.equal(whole_S));
+}
+
+TEST_CASE("all channels of a file are read as each by itself") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "stereo.wav";
+  std::vector<float> samples;
+  for (int i = 0; i < 30000; ++i) samples.push_back(static_cast<float>(i % 97) / 200);
+  s2s::test::write_audio(path, 8000, samples, 3);
+  for (const int64_t rate_hz : {8000, 16000}) {
+    const std::vector<at::Tensor> all = s2s::read_channels(path, rate_hz);
+    REQUIRE(all.size() == 3);
+    for (int64_t c = 0; c < 3; ++c) {
+      CHECK(all[static_cast<size_t>(c)].equal(s2s::read_wave(path, c, rate_hz).samples_S));
+    }
+  }
+  s2s::test::write_audio(path, 8000, {}, 2);
+  CHECK(wave_error_of(path).find("[data/empty-audio]") != std::string::npos);
+  const std::vector<at::Tensor> none = s2s::read_channels(path, 16000);
+  REQUIRE(none.size() == 2);
+  CHECK(none[1].numel() == 0);
 }
