@@ -3,11 +3,12 @@ audio to features, or to ids. Prints the ratios ours / peer.
 
     python tests/benchmark/speech_bench.py [--ours build/bin/speech_bench] [--threads 2] [--pairs 3]
         [--rows 1] [--seconds 10] [--processor-time] [--nemo PYTHON]
-        [--parts whisper wav2vec2 fastconformer ctc]
+        [--parts whisper wav2vec2 fastconformer ctc rnnt tdt]
 
 Encoders: whisper (small) and wav2vec2 (base) are transformers'; fastconformer (large: 17 layers of
-512) is NeMo's, in the Python that --nemo names, and is left out without it. The recognizer ctc:
-transformers' ParakeetForCTC with an encoder of that size and 1024 pieces; greedy.
+512) is NeMo's, in the Python that --nemo names, and is left out without it. Recognizers:
+transformers' ParakeetForCTC, ForRNNT and ForTDT with an encoder of that size and 1024 pieces;
+greedy. Transducers find at most one label in a frame (max_symbols_per_step: 1).
 """
 
 import argparse
@@ -21,6 +22,7 @@ import time
 from pathlib import Path
 
 RATE, PIECES = 16000, 1024
+RECOGNIZERS = {"ctc": "ctc", "rnnt": "transducer", "tdt": "transducer"}  # part: scorer
 FASTCONFORMER = {
     "preprocessor": {"_target_": "nemo.collections.asr.modules.AudioToMelSpectrogramPreprocessor",
                      "sample_rate": RATE, "features": 80, "normalize": "per_feature",
@@ -35,13 +37,37 @@ PARAKEET = {"hidden_size": 512, "num_hidden_layers": 17, "num_attention_heads": 
             "intermediate_size": 2048, "num_mel_bins": 80, "subsampling_conv_channels": 256}
 
 
-def write_recognizer(folder: str) -> None:
-    from transformers import ParakeetCTCConfig, ParakeetFeatureExtractor, ParakeetForCTC
+def balance(model, extract) -> None:
+    """A label in a quarter of the frames of noise: the blank's score is raised, and labels hardly
+    change what is found next."""
+    import torch
 
-    ParakeetForCTC(ParakeetCTCConfig(
-        encoder_config=PARAKEET, vocab_size=PIECES + 1, pad_token_id=PIECES,
-    )).save_pretrained(folder)
-    ParakeetFeatureExtractor(feature_size=80).save_pretrained(folder)
+    noise = (0.1 * torch.randn(5 * RATE)).numpy()
+    with torch.inference_mode():
+        model.decoder.decoder_projector.weight.mul_(0.01)
+        given = extract([noise], sampling_rate=RATE, return_tensors="pt")
+        logits = model(**given, decoder_input_ids=torch.full((1, 1), PIECES)).logits
+        gap = logits[..., :PIECES].amax(-1) - logits[..., PIECES]
+        model.joint.head.bias[PIECES] += gap.flatten().float().quantile(0.75)
+
+
+def write_recognizer(name: str, folder: str) -> None:
+    from transformers import ParakeetFeatureExtractor
+    from transformers.models.parakeet import configuration_parakeet, modeling_parakeet
+
+    kind = name.upper()
+    more = {} if name == "ctc" else {
+        "blank_token_id": PIECES, "decoder_hidden_size": 640, "num_decoder_layers": 1,
+        "max_symbols_per_step": 1}
+    config = getattr(configuration_parakeet, f"Parakeet{kind}Config")(
+        encoder_config=PARAKEET, vocab_size=PIECES + 1,
+        pad_token_id=PIECES if name == "ctc" else 2, **more)
+    extract = ParakeetFeatureExtractor(feature_size=80)
+    model = getattr(modeling_parakeet, f"ParakeetFor{kind}")(config).eval()
+    if name != "ctc":
+        balance(model, extract)
+    model.save_pretrained(folder)
+    extract.save_pretrained(folder)
     vocabulary = {chr(0x4E00 + i): i for i in range(PIECES)}
     (Path(folder) / "tokenizer.json").write_text(json.dumps({
         "version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": None,
@@ -55,8 +81,8 @@ def write_model(name: str, folder: str) -> str:
         path = Path(folder) / "blocks.json"
         path.write_text(json.dumps(FASTCONFORMER))
         return str(path)
-    if name == "ctc":
-        write_recognizer(folder)
+    if name in RECOGNIZERS:
+        write_recognizer(name, folder)
         return folder
     from transformers import (Wav2Vec2Config, Wav2Vec2FeatureExtractor, Wav2Vec2Model,
                               WhisperConfig, WhisperFeatureExtractor, WhisperModel)
@@ -94,9 +120,12 @@ def peer_work(name: str, path: str, audio):
     """A function without arguments, from audio to features or ids."""
     if name == "fastconformer":
         return nemo_forward(path, audio)
-    from transformers import AutoFeatureExtractor, AutoModel, ParakeetForCTC
+    from transformers import AutoFeatureExtractor, AutoModel
+    from transformers.models.parakeet import modeling_parakeet
 
-    kind = ParakeetForCTC if name == "ctc" else AutoModel
+    kind = AutoModel
+    if name in RECOGNIZERS:
+        kind = getattr(modeling_parakeet, f"ParakeetFor{name.upper()}")
     model = kind.from_pretrained(path).eval()
     extract = AutoFeatureExtractor.from_pretrained(path)
     rows = [row.numpy() for row in audio]
@@ -106,7 +135,10 @@ def peer_work(name: str, path: str, audio):
 
     return {"whisper": lambda: model.encoder(features().input_features),
             "wav2vec2": lambda: model(features().input_values),
-            "ctc": lambda: model.generate(**features())}[name]
+            "ctc": lambda: model.generate(**features()),
+            "rnnt": lambda: model.generate(**features(), decoder_start_token_id=PIECES),
+            "tdt": lambda: model.generate(**features(), decoder_start_token_id=PIECES),
+            }[name]
 
 
 def measure(args) -> None:
@@ -144,7 +176,8 @@ def compare(args, name: str, folder: str) -> None:
     python = args.nemo if name == "fastconformer" else sys.executable
     theirs = [python, __file__, "--measure", name, path, "--rows", sizes[0], "--seconds", sizes[1],
               "--rounds", sizes[2]]
-    ours = [args.ours, "scorer" if name == "ctc" else "encoder", name, path, *sizes]
+    kind = ["scorer", RECOGNIZERS[name]] if name in RECOGNIZERS else ["encoder", name]
+    ours = [args.ours, *kind, path, *sizes]
     ratios = []
     for _ in range(args.pairs):
         took = [seconds_of(command, env, args) for command in (theirs, ours)]
@@ -164,7 +197,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--parts", nargs="+",
-                        default=["whisper", "wav2vec2", "fastconformer", "ctc"])
+                        default=["whisper", "wav2vec2", "fastconformer", *RECOGNIZERS])
     parser.add_argument("--processor-time", action="store_true",
                         help="for a machine that is not idle")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
