@@ -24,6 +24,20 @@ at::Tensor some_rows_at_once(int64_t num_rows, int64_t width, int64_t most, cons
   return at::cat(parts);
 }
 
+/// A norm of each channel over its positions. Convolutions of a processor give [B, T, C] side by
+/// side; at::group_norm would bring it into another order.
+at::Tensor normed_over_time(const at::Tensor& x_BTC, const LayerNorm& norm) {
+  if (!x_BTC.is_cpu() || at::GradMode::is_enabled()) {
+    return at::group_norm(x_BTC.transpose(1, 2), x_BTC.size(2), norm.weight, norm.bias)
+        .transpose(1, 2);
+  }
+  constexpr double kEpsilon = 1e-5;  // of at::group_norm
+  const auto [variance_B1C, mean_B1C] =
+      at::var_mean(x_BTC, at::IntArrayRef({1}), /*correction=*/0, /*keepdim=*/true);
+  const at::Tensor scale_B1C = (variance_B1C + kEpsilon).rsqrt() * norm.weight;
+  return at::addcmul(norm.bias - mean_B1C * scale_B1C, x_BTC, scale_B1C);
+}
+
 }  // namespace
 
 struct FeatureEncoder::Layer : Block {
@@ -68,13 +82,11 @@ at::Tensor FeatureEncoder::forward(const at::Tensor& audio_BS) {
 at::Tensor FeatureEncoder::frames_of(const at::Tensor& audio_BS) {
   at::Tensor x_BCT = audio_BS.unsqueeze(1);
   for (const auto& layer : layers_) {
-    x_BCT = layer->conv(x_BCT);
-    if (layer->norm && is_group_norm_) {  // a group for each channel
-      x_BCT = at::group_norm(x_BCT, x_BCT.size(1), layer->norm->weight, layer->norm->bias);
-    } else if (layer->norm) {
-      x_BCT = (*layer->norm)(x_BCT.transpose(1, 2)).transpose(1, 2);
+    at::Tensor x_BTC = layer->conv(x_BCT).transpose(1, 2);
+    if (layer->norm) {
+      x_BTC = is_group_norm_ ? normed_over_time(x_BTC, *layer->norm) : (*layer->norm)(x_BTC);
     }
-    x_BCT = apply_activation(x_BCT, activation_);
+    x_BCT = apply_activation(x_BTC, activation_).transpose(1, 2);
   }
   return x_BCT.transpose(1, 2);
 }

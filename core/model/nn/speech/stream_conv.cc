@@ -177,8 +177,17 @@ at::Tensor StreamConv1d::push_after(const PointwiseLayer& before, const at::Tens
 
 at::Tensor StreamConv1d::push(const at::Tensor& x_BCT, StreamState& state, bool is_last) const {
   if (is_plain(x_BCT, state, is_last)) {
-    const bool sees_only_x = spec_.kernel == 1 && spec_.left == 0 && spec_.right == 0;
-    return sees_only_x ? outputs_of(x_BCT, state) : push_padded(nullptr, x_BCT, state, is_last);
+    const at::Tensor& past = state.kept(*this);
+    const int64_t front = state.count(*this) == 0 ? spec_.left : 0,
+                  back = is_last ? spec_.right : 0;
+    const bool is_all = front == 0 && back == 0 && (!past.defined() || past.size(2) == 0);
+    // Rows that end before are to be cut, and other memory is to be brought into order.
+    const bool is_ready = !state.surplus_B().defined() && x_BCT.stride(1) == 1 && x_BCT.size(1) > 1;
+    if (!is_all || !(is_ready || spec_.kernel == 1)) {
+      return push_padded(nullptr, x_BCT, state, is_last);
+    }
+    state.count(*this) = 1;
+    return outputs_of(x_BCT, state);
   }
   at::Tensor& past = state.kept(*this);
   at::Tensor& tail = state.kept(*this, kTail);
