@@ -119,13 +119,23 @@ TEST_CASE("transcribe writes subtitles of one recording, and keeps what is there
   CHECK(contains(shown.output, " --> 00:00:0"));
 }
 
+TEST_CASE("transcribe takes the decoder that the model has") {
+  const TemporaryFolder dir;
+  write_recordings(dir);
+  const std::string chosen = command_of(dir, "--format json");
+  std::string plain = chosen;
+  plain.replace(plain.find(" --scorer ctc"), std::string(" --scorer ctc").size(), "");
+  const CommandResult expected = run_cli(chosen), found = run_cli(plain);
+  CHECK(found.exit_code == 0);
+  CHECK(found.output == expected.output);
+  CHECK(contains(run_cli(plain + " --scorer transducer").output, "[scorer/no-decoder]"));
+}
+
 TEST_CASE("transcribe says what a wrong argument is") {
   const TemporaryFolder dir;
   write_recordings(dir);
-  CHECK(contains(
-      run_cli("transcribe none.wav --scorer ctc --path " + kRecognizerData + "recognizer.nemo")
-          .output,
-      "[data/missing-file]"));
+  CHECK(contains(run_cli("transcribe none.wav --path " + kRecognizerData + "nothing.nemo").output,
+                 "[data/missing-file]"));
   CHECK(
       contains(run_cli("transcribe " + (dir / "a.wav") + " --path none.nemo").output, "none.nemo"));
   const CommandResult unknown =

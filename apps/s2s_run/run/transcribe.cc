@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "audio/audio_errors.h"
 #include "base/atomic_file.h"
 #include "base/console.h"
 #include "base/interrupt.h"
@@ -26,6 +27,7 @@
 #include "s2s_run/bench/command_ranks.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/run/generate.h"
+#include "s2s_run/run/recognizer.h"
 #include "s2s_run/run/recording_groups.h"
 #include "s2s_run/run/transcript_formats.h"
 #include "s2s_run/run/transcript_lines.h"
@@ -41,7 +43,7 @@ constexpr const char* kStopping =
 
 struct TranscribeArguments {
   std::vector<std::string> inputs, settings;
-  std::string scorer = "transducer", path, format = "text", output, device = "auto";
+  std::string scorer, path, format = "text", output, device = "auto";
   int64_t agent_channel = 0;
   int64_t batch_size = 0;  // 0: the scorer's own
   int64_t skip_bad = 0;
@@ -56,7 +58,6 @@ struct Recognizer {
 Recognizer make_recognizer(const TranscribeArguments& arguments, const Registries& registries,
                            Warnings& warnings) {
   Config node = Config::map();
-  node["name"] = Config::scalar(arguments.scorer, true);
   node["path"] = Config::scalar(arguments.path, true);
   if (arguments.batch_size > 0) {
     node["batch_size"] = Config::scalar(std::to_string(arguments.batch_size));
@@ -67,7 +68,7 @@ Recognizer make_recognizer(const TranscribeArguments& arguments, const Registrie
   context.path = "--scorer";
   context.warn = [&](const std::string& message) { warnings.add(message); };
   context.device = choose_device("--device", arguments.device, warnings);
-  Recognizer recognizer = {registries.create<Scorer>(node, context), {}};
+  Recognizer recognizer = {create_recognizer(arguments.scorer, node, context), {}};
   constexpr int64_t kBatches = 4;
   const Config* const batch_size = node.find("batch_size");
   if (batch_size != nullptr && batch_size->is_scalar()) {
@@ -142,9 +143,17 @@ void require_times(const TranscribeArguments& arguments, const RecordingTranscri
   for (const ChannelTranscript& channel : recording.channels) {
     if (!channel.transcript.words.empty() || channel.transcript.text.empty()) continue;
     throw Error(ExitCode::kUsage, "usage/arguments",
-                "s2s-run transcribe --format " + arguments.format + ": the recognizer '" +
-                    arguments.scorer +
-                    "' gives no times of words\n  next: take --format text, or another --scorer");
+                "s2s-run transcribe --format " + arguments.format +
+                    ": the recognizer gives no times of words\n"
+                    "  next: take --format text, or another recognizer");
+  }
+}
+
+/// A recording that does not exist is a slip of the command, unless some may be left out.
+void require_recordings(const TranscribeArguments& arguments,
+                        const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    if (arguments.skip_bad == 0 && !fs::exists(file)) throw audio_errors::missing_wave(file);
   }
 }
 
@@ -292,6 +301,7 @@ int transcribe(const TranscribeArguments& arguments, const Invocation& invocatio
   const bool is_beside = arguments.format == "alignments", is_srt = arguments.format == "srt";
   if (!arguments.output.empty() && !is_beside) require_new({arguments.output}, arguments.force);
   const std::vector<std::string> files = recording_files(arguments.inputs);
+  require_recordings(arguments, files);
   if (is_srt) require_one_recording(files);
   std::optional<TranscriptLines> lines;  // opened before the recognizer, which may take minutes
   if (!is_beside && !is_srt) lines.emplace(arguments.output, job_of(arguments, files), files);
@@ -318,10 +328,9 @@ void setup_transcribe(const Command& program) {
       .option("--path", arguments.path,
               "the recognizer: a .nemo archive, or a folder of Hugging Face")
       .required();
-  command
-      .option("--scorer", arguments.scorer,
-              "how its text is found: ctc, transducer, or another scorer with a path")
-      .shows_default();
+  command.option("--scorer", arguments.scorer,
+                 "how its text is found: transducer, ctc, whisper, or another scorer with a path "
+                 "(default: as the model asks)");
   command
       .option("--format", arguments.format,
               "text; json: one line a channel, with words; srt: subtitles of one recording; "

@@ -110,6 +110,8 @@ std::optional<std::string> SharRun::read_note() const {
 
 void SharRun::adopt_folder(const std::string& note) const {
   const std::optional<std::string> there = read_note();
+  // A part without shards may come when the others have finished.
+  if (!there && options_.num_parts > 1 && options_.part >= num_shards_) return;
   if (!there) {
     remove_partial_files(options_.writer.folder);  // left by a note that was not finished
     for (const auto& entry : fs::directory_iterator(options_.writer.folder)) {

@@ -176,6 +176,10 @@ TEST_CASE("data encode goes on after ^C, and processes share the shards") {
   const Outcome ends[] = {first.wait(), second.wait()};
   for (const Outcome& end : ends) CHECK_MESSAGE(end.exit_code == 0, end.output);
   CHECK((contents(shared) == contents(whole)));
+  // A process of a job array that has nothing to write, and comes last.
+  const Outcome late = run_s2s(words_for_encode(shared, with(kMimi, {"--part", "99/99"})));
+  CHECK_MESSAGE(late.exit_code == 0, late.output);
+  CHECK((contents(shared) == contents(whole)));
 }
 
 TEST_CASE("data encode: wrong words are exit code 2, wrong data 5, one message each") {
