@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/List.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
@@ -63,7 +64,8 @@ at::Tensor conv_to_one(const at::Tensor& x_BCT, const at::Tensor& weight_KC,
 }  // namespace
 
 bool uses_channels_last(const at::Tensor& x_BCT) {
-  return x_BCT.is_cpu() && x_BCT.scalar_type() == at::kFloat && !at::GradMode::is_enabled();
+  return x_BCT.is_cpu() && x_BCT.scalar_type() == at::kFloat && !at::GradMode::is_enabled() &&
+         !at::autocast::is_autocast_enabled(at::kCPU);  // packed weights keep their dtype
 }
 
 at::Tensor new_channels_last(const at::Tensor& x, int64_t channels, int64_t positions) {

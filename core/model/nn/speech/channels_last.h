@@ -9,7 +9,7 @@
 
 namespace s2s {
 
-/// Whether layers of audio use this memory for x: float32 on a CPU, no gradients.
+/// Whether layers of audio use this memory for x: float32 on a CPU, no gradients, no autocast.
 bool uses_channels_last(const at::Tensor& x_BCT);
 
 /// [B, C, T] without values, like `x` but for its sizes.

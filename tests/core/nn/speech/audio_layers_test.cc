@@ -7,6 +7,7 @@
 
 #include "common/device.h"
 #include "s2s/nn/audio.h"
+#include "train/precision.h"
 
 using namespace s2s;
 using s2s::test::device;
@@ -235,6 +236,19 @@ TEST_CASE("a convolution to one output sums over the places of its kernel") {
                  at::conv1d(at::pad(x, {4, 0}), tensor_of(layer, "conv.weight"), bias, 1,
                             at::IntArrayRef(no_padding), 2));
   }
+}
+
+TEST_CASE("autocast rounds a convolution with gradients and without") {
+  StreamConv1d layer({.inputs = 5, .outputs = 4, .kernel = 3});
+  draw_values(layer);
+  const at::Tensor x = at::randn({2, 5, 33}).to(device());
+  const at::Tensor whole = layer(x);
+  const AutocastScope autocast(parse_precision("bf16-mixed", "test"), device().type());
+  const at::Tensor rounded = layer(x);
+  CHECK((rounded.scalar_type() == at::kBFloat16));
+  const at::NoGradGuard no_grad;
+  CHECK(layer(x).equal(rounded));
+  CHECK((rounded - whole).abs().max().item<float>() > 0);
 }
 
 TEST_CASE("ELU loses nothing of small numbers") {
