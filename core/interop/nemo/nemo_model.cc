@@ -42,17 +42,20 @@ class NemoModel {
 
   /// classes: of the model's type.
   void read_parts(const std::vector<ForeignClass>& classes) {
-    try {
-      read_language_model(classes);
-      read_perception();
+    const auto finds = [this](const auto& read) {
+      try {
+        read();
+      } catch (const Error& error) {
+        translation_.findings.add(error);
+      }
+    };
+    finds([&] { read_language_model(classes); });
+    finds([&] { read_perception(); });
+    finds([&] {
       read_archive_of("pretrained_audio_codec", "codec",
                       [](const Config&) { return std::string("nemo_audio_codec"); });
-      read_archive_of("scoring_asr", "scoring_asr", [this](const Config& archive) {
-        return std::string(transducer_of(archive).is_null() ? "ctc" : "transducer");
-      });
-    } catch (const Error& error) {
-      translation_.findings.add(error);
-    }
+    });
+    finds([&] { read_scorer(); });
   }
 
  private:
@@ -144,6 +147,24 @@ class NemoModel {
     set(ours, std::move(block), archive.origin());
   }
 
+  /// NeMo's key has the name of a hub or an archive. Other words are names of our scorers.
+  void read_scorer() {
+    read_archive_of("scoring_asr", "scoring_asr", [this](const Config& archive) {
+      return std::string(transducer_of(archive).is_null() ? "ctc" : "transducer");
+    });
+    const Config* const found = model_.find("scoring_asr");
+    if (found == nullptr || !found->is_scalar() || found->is_null()) return;
+    const Config asked = *found;
+    const std::string name = asked.text();
+    const bool is_of_nemo =
+        name.ends_with(".nemo") || name.starts_with("stt_") || name.find('/') != std::string::npos;
+    if (!is_of_nemo) return;
+    model_.erase("scoring_asr");
+    throw_not_translated(config_place("model.scoring_asr", asked), asked,
+                         "a .nemo file on this machine (nothing is downloaded), or a scorer, as in "
+                         "scoring_asr: {name: pocketsphinx}");
+  }
+
   /// `perception`, completed by the blocks of pretrained_asr's archive.
   static Config over_archive(Config perception, const std::string& archive) {
     const Config written = read_nemo_config(archive);
@@ -207,9 +228,18 @@ class NemoModel {
     // The class of a whole encoder. NeMo's files also write a few keys beside an archive.
     if (!is_file && perception.find_path("encoder._target_") == nullptr) return;
     const Config archive = is_file ? *asr : Config();
+    const Config blocks = is_file ? over_archive(perception, archive.text()) : perception;
+    if (blocks.find_path("encoder._target_") == nullptr) {
+      for (const char* key : {"pretrained_asr", "perception"}) model_.erase(key);
+      Config encoder = Config::map();  // a missing one would be reported, too
+      encoder["name"] = Config::scalar("fastconformer");
+      set("encoder", std::move(encoder), archive.origin());
+      throw_not_translated(
+          config_place("model.pretrained_asr", archive), archive,
+          "the archive of a recognizer, which has blocks preprocessor and encoder");
+    }
     Config parts = Config::map();
-    translate_perception(is_file ? over_archive(perception, archive.text()) : perception,
-                         "fastconformer", parts);
+    translate_perception(blocks, "fastconformer", parts);
     if (is_file && has_pretrained_weights()) parts["encoder"]["path"] = archive;
     for (const char* key : {"encoder", "modality_adapter"}) {
       if (model_.find(key) != nullptr) {

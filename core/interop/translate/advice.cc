@@ -29,6 +29,9 @@ constexpr const char* kAsr =
 constexpr const char* kEncoder =
     "it is read with a .nemo file in model.pretrained_asr, or with preprocessor and encoder of its "
     "own; else write encoder: {name: fastconformer} and modality_adapter";
+constexpr const char* kCodecArchive =
+    "this is no .nemo file on this machine, and nothing is downloaded; give the archive of an "
+    "AudioCodecModel, or write codec: {name: mel_fsq} (s2s-run plugin list --kind codec)";
 constexpr const char* kCodec =
     "write codec: {name: mel_fsq}, or for the .nemo archive of an AudioCodecModel codec: {name: "
     "nemo_audio_codec, path: FILE} (s2s-run plugin list --kind codec)";
@@ -79,7 +82,7 @@ constexpr std::array kRows = {
     advice("model.pretrained_llm", kLlm),
     advice("model.pretrained_asr", kAsr),
     advice("model.perception", kEncoder),
-    advice("model.pretrained_audio_codec", kCodec),
+    advice("model.pretrained_audio_codec", kCodecArchive),
     advice("model.audio_codec", kCodec),
     advice("model.tokenizer_path", kTokenizer),
     advice("model.llm_attr_name", kOwnLlm),

@@ -23,12 +23,6 @@ std::vector<int> steps_of_csv(const fs::path& file) {
   return steps;
 }
 
-size_t count_of(const std::string& text, const std::string& part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
 }  // namespace
 
 TEST_CASE("NeMo's switches and report_to choose loggers; a resumed run repeats no row") {

@@ -72,9 +72,9 @@ TEST_CASE("a file of NeMo's, as it is, is told what this machine lacks and nothi
   // Names of a hub, values to fill in, and the scorer; `more`: of the file.
   const std::map<std::string, std::vector<std::string>> expected = {
       {"duplex_stt", {"'pretrained_llm'", "'pretrained_asr'", "'perception'"}},
-      {"duplex_eartts", {"'pretrained_lm_name'", "model.codec.path", "no scorer named"}},
+      {"duplex_eartts", {"'pretrained_lm_name'", "model.codec.path", "model.scoring_asr ("}},
       // Its two models are read when the rest is right.
-      {"nemotron_voicechat", {"'inference_speaker_name'", "no scorer named"}},
+      {"nemotron_voicechat", {"'inference_speaker_name'", "model.scoring_asr ("}},
       {"salm_automodel", {"'pretrained_llm'", "'pretrained_asr'", "'perception'"}}};
   for (const auto& [name, lacks] : expected) {
     CAPTURE(name);

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/train/tiny_run.h"
+#include "common/contains.h"
 #include "common/places.h"
 
 using namespace s2s::test;
@@ -170,4 +171,27 @@ TEST_CASE("NeMo's duplex recipe: the scorer's words have times, of which metrics
   CHECK(line["fdb_turn_latency_s"].get<double>() < 0.5);
   CHECK(line["voicebench_missed_responses"].is_number());
   CHECK_FALSE(line.contains("speaker_similarity"));  // it has a required option
+}
+
+TEST_CASE("NeMo's duplex recipe: files that are missing or of another kind are named, each once") {
+  const TemporaryFolder folder;
+  const fs::path recipe = copied_recipe(folder);
+  const auto check = [&](const std::string& overrides) {
+    return run_recipe(recipe, "config check s2s_duplex.yaml" + overrides);
+  };
+  const CommandResult missing =
+      check(" model.scoring_asr=other.nemo model.pretrained_audio_codec=other.nemo");
+  CHECK(missing.exit_code == 3);
+  for (const char* said :
+       {"error: [model/translate] model.scoring_asr (command line", "a .nemo file on this machine",
+        "error: [config/unknown-key] unknown key 'pretrained_audio_codec'",
+        "this is no .nemo file on this machine"}) {
+    CHECK_MESSAGE(has(missing, said), missing.output);
+  }
+  CHECK(count_of(missing.output, "error:") == 2);
+  const CommandResult wrong = check(" model.pretrained_asr=codec.nemo");
+  CHECK(wrong.exit_code == 3);
+  CHECK_MESSAGE(has(wrong, "error: [model/translate] model.pretrained_asr ("), wrong.output);
+  CHECK_MESSAGE(has(wrong, "= 'codec.nemo' is not supported"), wrong.output);
+  CHECK(count_of(wrong.output, "error:") == 1);
 }
