@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/score/text_statistics.h"
 #include "s2s_run/subcommands.h"
@@ -92,8 +93,9 @@ std::string shown(double value, bool is_share) {
 void print(const std::vector<System>& systems) {
   for (const System& system : systems) {
     const Predictions& file = system.predictions;
-    std::cout << fmt::format("{}: {} examples, {} against {}\n", file.path, system.examples.size(),
-                             file.hypothesis_key, file.reference_key);
+    const std::string count = counted(static_cast<int64_t>(system.examples.size()), "example");
+    std::cout << fmt::format("{}: {}, {} against {}\n", file.path, count, file.hypothesis_key,
+                             file.reference_key);
   }
   std::vector<std::vector<std::string>> rows = {{"file", "score", "value", "95 % interval"}};
   if (systems.size() > 1) rows[0].insert(rows[0].end(), {"difference", "p"});
