@@ -6,7 +6,7 @@
 #   bash apps/demo/run.sh [--quick] [--codec] [--shar] [--seed N] [--runs DIR]
 #
 #   --quick   a small version of each step; the answers are poor
-#   --codec   trains a neural codec first and speaks with it: a better voice, an hour in all
+#   --codec   trains a neural codec first and speaks with it: an hour in all
 #   --shar    training reads two weighted Shar directories, in buckets, with four threads
 #   --seed N  random seed (default 1); each seed has its own run folder
 #   --runs    folder of the data and the runs (default: runs)
