@@ -10,6 +10,7 @@ import torch
 from safetensors import safe_open
 
 import nemo_model  # sets NeMo quiet and offline
+from reference_file import read_tensors
 
 CLASSES = {
     "duplex_s2s": "DuplexS2SModel",
@@ -27,7 +28,7 @@ class Reference:
         with safe_open(path, "pt") as file:
             metadata = file.metadata()
             self.name, self.options = metadata["name"], json.loads(metadata["options"])
-            tensors = {key: file.get_tensor(key) for key in file.keys()}
+        tensors = read_tensors(path)
         self.weights = {k[8:]: v for k, v in tensors.items() if k.startswith("weights/")}
         self.inputs = {k[6:]: v for k, v in tensors.items() if k.startswith("input/")}
         self.outputs = {k[7:]: v for k, v in tensors.items() if k.startswith("output/")}
