@@ -83,7 +83,7 @@ if [ $codec = 1 ]; then
   step "    a codec for the agent's voice: $voice"
   "$s2s" train configs/codec.yaml '~data.synth' "codec.data=$data" "codec.run=$voice" \
     "${codec_changes[@]}"
-  [ -e "$voice-hf" ] || "$s2s" checkpoint export "$voice" "$voice-hf"
+  "$s2s" checkpoint export "$voice" "$voice-hf" --force
   changes+=('~model.codec.sample_rate' model.codec.name=encodec "model.codec.path=$voice-hf"
             model.codec_frames=2)
 fi

@@ -21,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kConformer = "fastconformer";  // NeMo's ConformerEncoder is that encoder
+
 class NemoModel {
  public:
   NemoModel(Config& model, ConfigTranslation& translation)
@@ -160,9 +162,10 @@ class NemoModel {
         name.ends_with(".nemo") || name.starts_with("stt_") || name.find('/') != std::string::npos;
     if (!is_of_nemo) return;
     model_.erase("scoring_asr");
-    throw_not_translated(config_place("model.scoring_asr", asked), asked,
-                         "a .nemo file on this machine (nothing is downloaded), or a scorer, as in "
-                         "scoring_asr: {name: pocketsphinx}");
+    throw_not_translated(
+        config_place("model.scoring_asr", asked), asked,
+        "a .nemo file on this machine (nothing is downloaded), or {name: SCORER} with "
+        "the scorer's options (s2s-run plugin list --kind scorer)");
   }
 
   /// `perception`, completed by the blocks of pretrained_asr's archive.
@@ -232,14 +235,14 @@ class NemoModel {
     if (blocks.find_path("encoder._target_") == nullptr) {
       for (const char* key : {"pretrained_asr", "perception"}) model_.erase(key);
       Config encoder = Config::map();  // a missing one would be reported, too
-      encoder["name"] = Config::scalar("fastconformer");
+      encoder["name"] = Config::scalar(kConformer);
       set("encoder", std::move(encoder), archive.origin());
       throw_not_translated(
           config_place("model.pretrained_asr", archive), archive,
           "the archive of a recognizer, which has blocks preprocessor and encoder");
     }
     Config parts = Config::map();
-    translate_perception(blocks, "fastconformer", parts);
+    translate_perception(blocks, kConformer, parts);
     if (is_file && has_pretrained_weights()) parts["encoder"]["path"] = archive;
     for (const char* key : {"encoder", "modality_adapter"}) {
       if (model_.find(key) != nullptr) {

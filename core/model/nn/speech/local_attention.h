@@ -8,8 +8,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
-
 namespace s2s {
 
 /// What a frame sees: so many frames before and after it.
